@@ -67,7 +67,7 @@ class Driver:
         """Whether nodes have derived everything from their logs."""
         return True
 
-    def is_owed_copies(self) -> bool:
+    def has_pending_copies(self) -> bool:
         """Whether a replica's copies changed in that period; if not, the script does not wait."""
         return True
 

@@ -154,7 +154,7 @@ class Place(Net, Protocol):
     def output(self) -> Path:
         """The file to which its stdout and stderr are appended."""
 
-    def said(self) -> str:
+    def printed(self) -> str:
         """Its output since its last start."""
 
 
@@ -175,12 +175,12 @@ class SeenFromOutside:
         self.has_started = False
 
     @property
-    def lives(self) -> bool:
+    def is_running(self) -> bool:
         """Whether its process still runs; otherwise its files may belong to the next incarnation."""
         return self.at.incarnation == self.incarnation and (self.at.is_up or self.at.is_stopping)
 
     def read(self) -> list[Row]:
-        if self.has_started or not (self.lives and self._is_ready()):
+        if self.has_started or not (self.is_running and self._is_ready()):
             return []
         self.has_started = True
         now = time.monotonic_ns()

@@ -25,13 +25,13 @@ class HaConnection(Forwarder):
         self.stream = self.recording.begin()
         super().stand()
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         if self.stream is not None:
             self.stream.took("s2m", data)
 
-    def server_said(self, data: bytes) -> None:
-        super().server_said(data)
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
         if self.stream is not None:
             self.stream.took("m2s", data)
 
@@ -58,12 +58,12 @@ class ClientConnection(Forwarder):
         self.number = self.file.connections
         super().stand()
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         self._said(UP, data)
 
-    def server_said(self, data: bytes) -> None:
-        super().server_said(data)
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
         self._said(DOWN, data)
 
     def closed(self, side: str, how: str) -> None:

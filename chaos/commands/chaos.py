@@ -150,7 +150,7 @@ def run(
     something is unknown, was not judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from ...harness.trials import resolve
-    from ..scenarios.closing import say_scenarios
+    from ..scenarios.closing import print_scenarios
     from ..scenarios.play import Plan
 
     tested = options.configured(target_name, master_conf, slave_conf, typed)
@@ -167,7 +167,7 @@ def run(
 
         made = make_report(recording.folder, json_to, report_engine)
         code = code or made
-    say_scenarios(recording, report)
+    print_scenarios(recording, report)
     sys.exit(code)
 
 
@@ -198,7 +198,7 @@ def parity(
     """
     from ...harness.trials import resolve
     from ..scenarios import parity as comparing
-    from ..scenarios.closing import say_left_out
+    from ..scenarios.closing import print_left_out
     from ..scenarios.play import Plan
 
     chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
@@ -232,7 +232,7 @@ def parity(
         output.write_json(_compared(rows, listed), json_to)
     columns = ("scenario", *titles, *(f"s, {lab}" for lab in listed), "differences")
     output.table("", columns, map(_cells, rows))
-    say_left_out("these labs", nowhere)
+    print_left_out("these labs", nowhere)
     unexplained = [each.scenario.name for each in rows if each.unexplained]
     output.say(f"{counted(len(rows), 'scenario')}; not explained: {', '.join(unexplained) or 'nothing'}")
     sys.exit(comparing.exit_code(rows))

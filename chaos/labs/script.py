@@ -89,7 +89,7 @@ def settle(context: Context) -> None:
         ends = context.now() + CATCH_UP_NS
         while not context.driver.caught_up() and context.now() < ends:
             context.idle(context.bounds.look)
-        if context.driver.is_owed_copies():
+        if context.driver.has_pending_copies():
             since = context.now() + COPIED_NS
             if context.run_until(lambda: context.driver.copied(since), context.bounds.sync + CALLS_NS):
                 context.idle(COPIED_NS)

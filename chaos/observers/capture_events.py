@@ -144,14 +144,14 @@ class _Reader:
         unended: list[str] = []
         notes: list[str] = []
         for node in self.brokers.values():
-            life = _Broker(node, self.seen.get(node, NOTHING))
+            broker = _Broker(node, self.seen.get(node, NOTHING))
             for each, restarted in _with_next_start([one for one in self.told if one.node == node]):
-                if not life.take(each, restarted):
+                if not broker.take(each, restarted):
                     self.unread.append((each.t, f"{each.line} ({each.what} of {node}? what else is known contradicts)"))
-            life.end()
-            found += life.happenings
-            unended += life.unended
-            notes += life.notes
+            broker.end()
+            found += broker.happenings
+            unended += broker.unended
+            notes += broker.notes
         shown = [f"{_seconds(t)}: {text}" for t, text in sorted(self.unread)]
         return ParsedEvents(sorted(found, key=lambda each: each.t), self.in_sync, shown, unended, notes)
 

@@ -90,10 +90,10 @@ class Connection(NamedTuple):
 class Clock:
     """Readings of the machine's clock: pairs of milliseconds, since t0 and since 1970; the first is t0's."""
 
-    def __init__(self, said: Sequence[tuple[float, float]]) -> None:
-        self._stated = said
+    def __init__(self, pairs: Sequence[tuple[float, float]]) -> None:
+        self._stated = pairs
         # After a step back the later pair counts.
-        self._since = list(accumulate((epoch for _, epoch in said), max))
+        self._since = list(accumulate((epoch for _, epoch in pairs), max))
 
     def at(self, epoch_ms: float) -> int:
         """The time of this clock reading, ns after t0, to the microsecond."""
@@ -246,16 +246,16 @@ def _configs(folder: Path, brought: Mapping[str, Path]) -> dict[str, dict[str, s
 
 def _brought(path: Path, is_master: bool) -> dict[str, str]:
     """A production file, which may omit RocketMQ's default role."""
-    said = parsed(read_bytes(path))
-    role = said.setdefault("brokerRole", DEFAULTS["brokerRole"] if is_master else SLAVE_ROLE)
+    pairs = parsed(read_bytes(path))
+    role = pairs.setdefault("brokerRole", DEFAULTS["brokerRole"] if is_master else SLAVE_ROLE)
     if (role == SLAVE_ROLE) == is_master:
         node = MASTER if is_master else SLAVE
         raise UsageError(f"{path}: the {node}'s brokerRole is {role}; are the two files the right way round?")
-    return said
+    return pairs
 
 
-def _typed(said: Mapping[str, str]) -> dict[str, str | int]:
-    return {key: int(each) if each.isdecimal() and len(each) < MAX_DIGITS else each for key, each in said.items()}
+def _typed(pairs: Mapping[str, str]) -> dict[str, str | int]:
+    return {key: int(each) if each.isdecimal() and len(each) < MAX_DIGITS else each for key, each in pairs.items()}
 
 
 def _connection(folder: Path, name: str, run: dict[str, Any], configs: dict[str, dict[str, str | int]]) -> Connection:

@@ -59,20 +59,20 @@ def derive(records: Sequence[LogRecord], levels: str) -> Derived:
     delays = delays_ms(levels)
     for each in records:
         at, lo, hi = each.at, each.lo, each.hi
-        said = properties_of(bytes(each.data[each.topic_at : at + hi - lo]), each.topic_size)
+        parts = properties_of(bytes(each.data[each.topic_at : at + hi - lo]), each.topic_size)
         flags = each.data[at + SYS_FLAG_AT + 3]
         kind = flags & TRANSACTION
         if kind != ROLLBACK:
-            for key in said.keys:
-                offsets = keys.setdefault(key_hash(said.topic, key), [])
+            for key in parts.keys:
+                offsets = keys.setdefault(key_hash(parts.topic, key), [])
                 if not offsets or offsets[-1] != lo:
                     offsets.append(lo)
         if kind in IN_QUEUES and not flags & INNER_BATCH:
-            code = _tags_hash(said.tags) if said.tags else 0
-            if said.delay and said.topic == SCHEDULED:
-                code = _due_ms(said.delay, each.store_ms, delays, code)
+            code = _tags_hash(parts.tags) if parts.tags else 0
+            if parts.delay and parts.topic == SCHEDULED:
+                code = _due_ms(parts.delay, each.store_ms, delays, code)
             entry = _ENTRY.pack(lo, hi - lo, code)
-            queues.setdefault(f"{said.topic}/{each.queue_id}", {}).setdefault(each.queue_offset, entry)
+            queues.setdefault(f"{parts.topic}/{each.queue_id}", {}).setdefault(each.queue_offset, entry)
     return Derived(queues, keys, {each.lo: each for each in records})
 
 

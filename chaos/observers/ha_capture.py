@@ -182,16 +182,16 @@ class _Reader:
         return found
 
     def _nodes(self) -> Iterator[Dated]:
-        lives: dict[str, int] = {}
+        incarnations: dict[str, int] = {}
         ends: dict[str, Happening] = {}
         pauses: dict[str, int] = {}
         for each in self.lines.happenings:
             t, node = each.t, each.node
             if each.what == START:
-                lives[node] = lives.get(node, 0) + 1 if each.number is None else each.number + 1
-                yield self._start(each, lives[node], ends.pop(node, None))
+                incarnations[node] = incarnations.get(node, 0) + 1 if each.number is None else each.number + 1
+                yield self._start(each, incarnations[node], ends.pop(node, None))
                 continue
-            who: Row = {"node": node, "incarnation": lives.get(node)}
+            who: Row = {"node": node, "incarnation": incarnations.get(node)}
             if each.what in (PAUSE, RESUME):
                 yield t, "fault", _pause(node, each.what == PAUSE, pauses)
                 yield t, "pause" if each.what == PAUSE else "resume", who

@@ -150,11 +150,11 @@ def keys_of(records: Iterable[LogRecord]) -> dict[str, tuple[str, ...]]:
     """By key, the topics of its messages: from the words of KEYS, and UNIQ_KEY."""
     found: dict[str, tuple[str, ...]] = {}
     for each in records:
-        said = properties_of(bytes(each.data[each.topic_at : each.at + each.hi - each.lo]), each.topic_size)
-        for key in said.keys:
+        parts = properties_of(bytes(each.data[each.topic_at : each.at + each.hi - each.lo]), each.topic_size)
+        for key in parts.keys:
             topics = found.get(key, ())
-            if said.topic not in topics:
-                found[key] = (*topics, said.topic)
+            if parts.topic not in topics:
+                found[key] = (*topics, parts.topic)
     return found
 
 

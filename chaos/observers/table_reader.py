@@ -34,14 +34,14 @@ class Table(NamedTuple):
 @lru_cache(maxsize=256)
 def read(table: str, body: bytes) -> Table:
     """Read one; ValueError for malformed bytes. Cached, since most tables are read several times unchanged."""
-    said = parsed(body)
-    version = said.get("dataVersion") or {}
-    if not isinstance(said.get(BODIES[table]), dict) or not isinstance(version, dict):
+    found = parsed(body)
+    version = found.get("dataVersion") or {}
+    if not isinstance(found.get(BODIES[table]), dict) or not isinstance(version, dict):
         raise ValueError(f"no {table}: {body[:SHOWN]!r}")
     counter, timestamp = version.get("counter"), version.get("timestamp")
     if not all(each is None or (type(each) is int and each in LONG) for each in (counter, timestamp)):
         raise ValueError(f"no data version of {table}: {body[:SHOWN]!r}")
-    return Table(json.dumps(said[BODIES[table]], sort_keys=True), counter, timestamp)
+    return Table(json.dumps(found[BODIES[table]], sort_keys=True), counter, timestamp)
 
 
 def read_delays(contents: Iterable[bytes | None]) -> Table:
@@ -92,12 +92,12 @@ def brokers(body: bytes) -> dict[str, dict[str, str]]:
 def parsed(body: bytes) -> dict[str, object]:
     """The object in a body; ValueError if it is not an object."""
     try:
-        said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
+        found = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
     except RecursionError:
         raise ValueError(f"nested too deeply: {body[:SHOWN]!r}") from None
-    if not isinstance(said, dict):
+    if not isinstance(found, dict):
         raise ValueError(f"no object: {body[:SHOWN]!r}")
-    return said
+    return found
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -50,20 +50,20 @@ def told(
     found = Told({name: [] for name in LISTS}, set=[_typed(each) for each in typed])
     if not files:
         return found
-    said = {side: broker_file.values(files[side]) if side in files else {} for side in SIDES}
-    _lay(typed, said)
-    own = next((each["rocketmqVersion"] for each in said.values() if "rocketmqVersion" in each), VERSION)
+    values = {side: broker_file.values(files[side]) if side in files else {} for side in SIDES}
+    _lay(typed, values)
+    own = next((each["rocketmqVersion"] for each in values.values() if "rocketmqVersion" in each), VERSION)
     # The reference has no release: it behaves as the default one, or as the files say.
-    versions = {side: each if (each := releases.get(side, own))[:1].isdigit() else VERSION for side in said}
+    versions = {side: each if (each := releases.get(side, own))[:1].isdigit() else VERSION for side in values}
     found["sides"] = [
         {"side": side, "file": without_secrets(str(files.get(side, ""))), "version": versions[side],
-         "values": {key: hidden(key, each) for key, each in sorted(said[side].items())}}
-        for side in said
+         "values": {key: hidden(key, each) for key, each in sorted(values[side].items())}}
+        for side in values
     ]  # fmt: skip
     if "slave" not in files:
-        said["slave"] |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
+        values["slave"] |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
         lines = [*lines, "no --slave-conf: a slave with RocketMQ's defaults is assumed"]
-    pair = outlook.Pair(*({**said[side], "rocketmqVersion": versions[side]} for side in said))
+    pair = outlook.Pair(*({**values[side], "rocketmqVersion": versions[side]} for side in values))
     known = advice.unavoided(pair, releases)
     rows = outlook.table(pair, {each.id for each in known})
     return found | {
@@ -80,14 +80,14 @@ def told(
     }
 
 
-def _lay(typed: Sequence[str], said: Mapping[str, dict[str, str]]) -> None:
+def _lay(typed: Sequence[str], values: Mapping[str, dict[str, str]]) -> None:
     """Apply single settings on top of the files'."""
     for each in typed:
         key, _, value = (part.strip() for part in each.partition("="))
         side, dot, name = key.partition(".")
-        for own in [side] if dot and side in said else list(said):
+        for own in [side] if dot and side in values else list(values):
             if (name if own == side else key) != "brokerRole" or own == SIDES[0]:
-                said[own][name if own == side else key] = value
+                values[own][name if own == side else key] = value
 
 
 def _typed(text: str) -> str:

@@ -35,8 +35,8 @@ class CallsForwarder(Forwarder):
         self._waiting: dict[int, int] = {}
         """By request number: its code."""
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         for header in self._said.feed(data):
             if header.code in self._codes and not header.flag & RESPONSE:
                 self._waiting[header.opaque] = header.code
@@ -44,8 +44,8 @@ class CallsForwarder(Forwarder):
                     del self._waiting[next(iter(self._waiting))]
                 self.asked(header.code)
 
-    def client_hears(self, data: bytes) -> None:
-        super().client_hears(data)
+    def client_receives(self, data: bytes) -> None:
+        super().client_receives(data)
         for header in self._hears.feed(data):
             code = self._waiting.pop(header.opaque, None) if header.flag & RESPONSE else None
             if code is not None:

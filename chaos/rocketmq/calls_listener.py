@@ -34,7 +34,7 @@ class ListenedCalls(Calls):
     def __init__(self, client: Consumer | Producer, tell: Tell, node_at: Callable[[str], str]) -> None:
         super().__init__(client.io, self._heard)
         self.client = client
-        self.tell_event = tell
+        self.add_event = tell
         self.node_at = node_at
         self._next = 0
 
@@ -49,11 +49,11 @@ class ListenedCalls(Calls):
         op, self._next = self._next, self._next + 1
         columns = {"op": op, "f": f, "message": self.client.settings.client_id, "queue": fields.get("topic")}
         node = self.node_at(address)
-        self.tell_event("ask", node, status="asked", **columns)
+        self.add_event("ask", node, status="asked", **columns)
 
         def ended(outcome: Outcome) -> None:
             status, detail = self._told(f, outcome)
-            self.tell_event("ask", node, status=status, detail=detail, **columns)
+            self.add_event("ask", node, status=status, detail=detail, **columns)
             done(outcome)
 
         super().call(address, code, fields, body, ended, timeout_ns)
@@ -86,7 +86,7 @@ class ListenedCalls(Calls):
             if told and line is not None:
                 columns = {"op": self._next, "f": "changed", "message": self.client.settings.client_id}
                 self._next += 1
-                self.tell_event("ask", self.node_at(line.address), status="told", **columns)
+                self.add_event("ask", self.node_at(line.address), status="told", **columns)
         self.client.on_request(conn, command)
 
 

@@ -106,11 +106,11 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
     """
     lines: list[str] = []
     remarks: list[str] = []
-    said = {side: _read(path, runs(side)) for side, path in files.items()}
-    programs = {side: _released(runs(side), said, typed) for side in SIDES}
+    by_side = {side: _read(path, runs(side)) for side, path in files.items()}
+    programs = {side: _released(runs(side), by_side, typed) for side in SIDES}
     own: dict[str, dict[str, Scalar]] = {side: {} for side in SIDES}
     replaced: dict[str, None] = {}
-    for side, entries in said.items():
+    for side, entries in by_side.items():
         where, program = plain(str(files[side])), programs[side]
         remarks += _check_identity(where, side, entries)
         theirs = [key for key in entries if REPLACED.fullmatch(key) and _is_real(key, program)]
@@ -176,10 +176,10 @@ def _read(path: Path, program: Program) -> dict[str, Entry]:
         raise UsageError(str(why)) from None
 
 
-def _released(program: Program, said: Mapping[str, Mapping[str, Entry]], typed: Sequence[str]) -> Program:
+def _released(program: Program, by_side: Mapping[str, Mapping[str, Entry]], typed: Sequence[str]) -> Program:
     key = "rocketmqVersion"
     named = [each.partition("=")[2].strip() for each in typed if each.partition("=")[0].strip() == key]
-    named += [entries[key].value for entries in said.values() if key in entries]
+    named += [entries[key].value for entries in by_side.values() if key in entries]
     return program._replace(release=program.release or (named or [BrokerConfig.rocketmqVersion])[0])
 
 

@@ -93,7 +93,7 @@ class RocketMQDriver(Driver):
         return kind in self.observed or kind in self.world.nodes[node].program.tells
 
     def linked(self) -> bool:
-        return len(self.readings.heard_from) >= len(self.pair) - 1
+        return len(self.readings.reporting_slaves) >= len(self.pair) - 1
 
     def ends(self) -> set[int | None]:
         """A node has no end while its files lack a message that it acked: with a pool in its process
@@ -123,7 +123,7 @@ class RocketMQDriver(Driver):
             if self.world.nodes[name].is_up and self._reports(name, "dispatch")
         )
 
-    def is_owed_copies(self) -> bool:
+    def has_pending_copies(self) -> bool:
         """A slave's tables equal its master's since they were provided, or first copied, unless the trial changed them.
 
         A trial that does not wait cannot violate the laws of metadata, which judge only changes that had time to be

@@ -36,7 +36,7 @@ class HaForwarder(Forwarder):
         self.label = ""
         self.sent, self.got = FrameTap(), FrameTap()
         """Frames as they leave the master, and as they reach the slave."""
-        self.said, self.heard = ReportTap(), ReportTap()
+        self.reported, self.received = ReportTap(), ReportTap()
         """Reports as they leave the slave, and as they reach the master."""
         self.claimed: int | None = None
         """The last one that left the slave."""
@@ -53,20 +53,20 @@ class HaForwarder(Forwarder):
         self._listener.connected(self)
         super().stand()
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         self._listener.reports(self, SLAVES, data)
 
-    def server_hears(self, data: bytes) -> None:
-        super().server_hears(data)
+    def server_receives(self, data: bytes) -> None:
+        super().server_receives(data)
         self._listener.reports(self, MASTERS, data)
 
-    def server_said(self, data: bytes) -> None:
-        super().server_said(data)
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
         self._listener.frames(self, MASTERS, data)
 
-    def client_hears(self, data: bytes) -> None:
-        super().client_hears(data)
+    def client_receives(self, data: bytes) -> None:
+        super().client_receives(data)
         self._listener.frames(self, SLAVES, data)
 
     def stalled(self, side: str) -> None:

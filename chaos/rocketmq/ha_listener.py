@@ -54,7 +54,7 @@ class HaListener:
         self.sink.add(self.sink.now(), "connect", forwarder.who, link=forwarder.label, side=side, f=forwarder.who)
 
     def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
-        taps = (forwarder.sent, forwarder.heard) if side == MASTERS else (forwarder.said, forwarder.got)
+        taps = (forwarder.sent, forwarder.received) if side == MASTERS else (forwarder.reported, forwarder.got)
         if side == SLAVES or forwarder.tapped:
             node = topology.MASTER if side == MASTERS else forwarder.who
             unfinished = taps[0].pending or taps[1].pending or None
@@ -81,7 +81,7 @@ class HaListener:
     def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         if side == MASTERS and not forwarder.tapped:
             return
-        tap, node = (forwarder.heard, topology.MASTER) if side == MASTERS else (forwarder.said, forwarder.who)
+        tap, node = (forwarder.received, topology.MASTER) if side == MASTERS else (forwarder.reported, forwarder.who)
         for offset in tap.feed(data):
             if side == MASTERS:
                 self.sink.note("heard", forwarder.who)
@@ -93,7 +93,7 @@ class HaListener:
 
     def stalled(self, forwarder: HaForwarder, side: str) -> None:
         if side == SLAVES or forwarder.tapped:
-            tap = forwarder.sent if side == MASTERS else forwarder.said
+            tap = forwarder.sent if side == MASTERS else forwarder.reported
             self._partial(forwarder, side, "out", tap, blocked=True)
 
     def _partial(

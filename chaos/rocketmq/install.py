@@ -163,8 +163,8 @@ def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") 
     if done.returncode != 0:
         if missing and NOT_THERE.search(done.stdout + done.stderr):
             raise UsageError(missing)
-        said = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
-        raise LabError(f"Maven could not {what}: {said}; is the network available?")
+        output = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
+        raise LabError(f"Maven could not {what}: {output}; is the network available?")
 
 
 def program(name: str) -> str:

@@ -75,8 +75,8 @@ def java() -> str:
 @cache
 def version() -> str:
     """The output of ``java -version``, on one line."""
-    said = programs.run([program("java"), "-version"], VERSION_S)
-    return "; ".join((said.stderr or said.stdout).strip().splitlines()) or "unknown"
+    done = programs.run([program("java"), "-version"], VERSION_S)
+    return "; ".join((done.stderr or done.stdout).strip().splitlines()) or "unknown"
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:

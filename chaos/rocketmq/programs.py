@@ -163,7 +163,7 @@ class JavaProgram(Program):
         return Command(jvm.broker(jars, at.folder / f"{at.name}-home", conf, flags), jvm.environment(os.environ))
 
     def is_ready(self, at: Place) -> bool:
-        return jvm.READY in at.said()
+        return jvm.READY in at.printed()
 
     def view(self, at: Place) -> View:
         inside = TraceReader(_trace(at), KINDS) if self.has_agent else None

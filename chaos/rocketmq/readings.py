@@ -28,7 +28,7 @@ class TracedReadings(Readings, Context):
         self.add = evidence.add
         self.now = evidence.now
         self.node_at = evidence.node_at
-        self.heard_from: set[str] = set()
+        self.reporting_slaves: set[str] = set()
         """Slaves whose reports have reached the master."""
         self.dispatched: dict[str, int] = {}
         self.registered: set[tuple[str, int]] = set()
@@ -48,19 +48,19 @@ class TracedReadings(Readings, Context):
 
     # Rows.
 
-    def event(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
+    def event(self, incarnation: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
         if kind == "claimed":
             self._claimed(t, *columns)
             return None
         if kind in OF_TAPS:
             who, *columns = columns
-            its = self.evidence.life(who, t)
+            its = self.evidence.incarnation_at(who, t)
             # A node that traces itself reports this, too.
             if its is None or not isinstance(its.trace, SeenFromOutside):
                 return None
-            life, kind = its, OF_TAPS[kind]
-        self._note(life, t, kind, columns)
-        event = _event(t, life, kind, columns)
+            incarnation, kind = its, OF_TAPS[kind]
+        self._note(incarnation, t, kind, columns)
+        event = _event(t, incarnation, kind, columns)
         if event is None or kind not in ("register", "refused"):
             return event
         if kind == "register":
@@ -71,8 +71,8 @@ class TracedReadings(Readings, Context):
         self.refusals[who] += 1
         return event._replace(link=label)
 
-    def _note(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> None:
-        node, who, ends = life.node, (life.node, life.incarnation), self.evidence.log_ends
+    def _note(self, incarnation: Incarnation, t: int, kind: str, columns: list[Any]) -> None:
+        node, who, ends = incarnation.node, (incarnation.node, incarnation.incarnation), self.evidence.log_ends
         match kind, columns:
             case "start", [_, _, int(hi)]:
                 ends[node] = self.dispatched[node] = hi
@@ -95,15 +95,15 @@ class TracedReadings(Readings, Context):
             case "met", [str(address), str(label), str(peer)]:
                 self._peers[address] = label, peer
             case "heard", [str(peer)]:
-                self.heard_from.add(peer)
+                self.reporting_slaves.add(peer)
 
     def _claimed(self, t: int, who: str, end: int) -> None:
         """A slave reports its log end: seen from outside, files show whole records only.
 
         After a divergence it may have stored a part of one.
         """
-        its, ends = self.evidence.life(who, t), self.evidence.log_ends
-        if its is None or its is not self.evidence.life(who, self.evidence.now()):
+        its, ends = self.evidence.incarnation_at(who, t), self.evidence.log_ends
+        if its is None or its is not self.evidence.incarnation_at(who, self.evidence.now()):
             return
         if isinstance(its.trace, SeenFromOutside):
             ends[who] = max(end, ends.get(who, 0))
@@ -112,9 +112,9 @@ class TracedReadings(Readings, Context):
         pairs = zip(("master", "ha"), answered, strict=True)
         return json.dumps({key: self.node_at(str(each)) for key, each in pairs if each}, sort_keys=True)
 
-    def woven(self, events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> Iterator[Event]:
+    def woven(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterator[Event]:
         weaver = _Weaver()
-        for event in settled(list(dated(events, born))):
+        for event in settled(list(dated(events, starts))):
             yield from weaver.feed(event)
 
 
@@ -146,11 +146,11 @@ class _Weaver:
         return found
 
 
-def _event(t: int, life: Incarnation, kind: str, columns: list[Any]) -> Event | None:
+def _event(t: int, incarnation: Incarnation, kind: str, columns: list[Any]) -> Event | None:
     """A trace's row as an event; None for one without an event type."""
 
     def row(**columns: Any) -> Event:
-        return make(0, t, named, life.node, life.incarnation, **columns)
+        return make(0, t, named, incarnation.node, incarnation.incarnation, **columns)
 
     named = "diverged" if kind == "refused" else kind
     if named not in kinds():

@@ -73,7 +73,7 @@ class SimDriver(Driver):
         return self.shown.get(node)
 
     def linked(self) -> bool:
-        return len(self.readings.heard_from) >= len(self.pair) - 1
+        return len(self.readings.reporting_slaves) >= len(self.pair) - 1
 
     def ends(self) -> set[int | None]:
         return {self.readings.end(name) for name in self.pair}

@@ -103,7 +103,7 @@ class SimReadings(Readings, Context):
         self.point = evidence.point
         self.starts = Starts(evidence, configs)
         self.connections = 0
-        self.heard_from: set[str] = set()
+        self.reporting_slaves: set[str] = set()
         """Slaves whose reports have reached the master."""
         self.log_ends: dict[str, int] = {}
         self._taps: dict[End, tuple[Tap, Tap]] = {}
@@ -217,7 +217,7 @@ class SimReadings(Readings, Context):
     def _reports(self, end: End, side: str, f: str, tap: ReportTap, data: bytes) -> None:
         for offset in tap.feed(data):
             if side == "m":
-                self.heard_from.add(end.peer.host.name)
+                self.reporting_slaves.add(end.peer.host.name)
             self.add(self.kernel.now, "report", end.host.name, link=end.label, side=side, hi=offset)
         if tap.pending or not data:
             self._partial(end, side, f, tap)

@@ -40,16 +40,16 @@ class Starts:
             return
         start, end, recovered = broker.log.start, broker.log.end, broker.store.recovered
         kept = start_reader.compare(found, _files(host), None if found.orderly else end)
-        said: dict[str, object] = {"differs": kept.log_differs if kept.derived is None else kept.derived}
-        said["behind"] = start_reader.whole_behind(found, end) if found.used > end else (0, 0)
+        result: dict[str, object] = {"differs": kept.log_differs if kept.derived is None else kept.derived}
+        result["behind"] = start_reader.whole_behind(found, end) if found.used > end else (0, 0)
         if not found.orderly:
-            said |= {"lost": recovered.lost, "cut_from": recovered.cut_from}
+            result |= {"lost": recovered.lost, "cut_from": recovered.cut_from}
         if not host.disk.lies:
-            said["dirty"] = _dirty(host, end)
+            result["dirty"] = _dirty(host, end)
         self.evidence.add(
             self.evidence.now(), "left", host.name, host.incarnation, f="lacks" if kept.derived else "kept",
             status="same" if kept.log_differs is None else "other", lo=start, hi=end, value=kept.used,
-            detail=json.dumps(said),
+            detail=json.dumps(result),
         )  # fmt: skip
 
     def refused(self, host: Host) -> None:

@@ -23,7 +23,7 @@ MAX_SAID = 10
 MAX_CASES = 20
 
 
-def say_scenarios(recording: Recording, reported: bool) -> None:
+def print_scenarios(recording: Recording, reported: bool) -> None:
     """Print the results of a scenario run. ``reported``: its report was made."""
     plan, results = recording.plan, recording.results()
     for each in results:
@@ -31,7 +31,7 @@ def say_scenarios(recording: Recording, reported: bool) -> None:
     system = resolve.system_of(resolve.target(plan.target))
     _say_causes(recording, system)
     say_deviations(recording.writer.known_deviations)
-    say_left_out("this lab", recording.left_out)
+    print_left_out("this lab", recording.left_out)
     trials = sum(len(each.played) for each in results)
     if again := sum(one.trial.again for each in results for one in each.played):
         output.say(played_again(again))
@@ -44,7 +44,7 @@ def say_scenarios(recording: Recording, reported: bool) -> None:
         output.say(*line)
 
 
-def say_left_out(where: str, lacking: Mapping[str, Sequence[str]]) -> None:
+def print_left_out(where: str, lacking: Mapping[str, Sequence[str]]) -> None:
     """Print the scenarios that ``where`` cannot play, each with the abilities that it lacks."""
     listed = ", ".join(f"{name} ({', '.join(lacks)})" for name, lacks in lacking.items())
     if listed:

@@ -95,8 +95,8 @@ class Container:
             )
         if may_end:
             return
-        said = " | ".join(self.logs(LAST_LINES).splitlines()) or "it said nothing"
-        raise LabError(f"container {self.name} exited at once, with exit code {now.exit_code}: {said}")
+        output = " | ".join(self.logs(LAST_LINES).splitlines()) or "no output"
+        raise LabError(f"container {self.name} exited at once, with exit code {now.exit_code}: {output}")
 
     def is_there(self) -> bool:
         """Whether ``pid`` is a process of it, by the kernel's data."""

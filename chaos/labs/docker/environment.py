@@ -187,7 +187,7 @@ class DockerEnvironment(Environment):
         """The observer writes a trace of this trial."""
         trace = self.folder / OBSERVER / f"{self.trials}.jsonl"
         self.watching.begin(trace, evidence.stores, plan)
-        evidence.born(OBSERVER, 0, TraceReader(trace))
+        evidence.process_started(OBSERVER, 0, TraceReader(trace))
 
     def drain(self) -> None:
         self.watching.drain()

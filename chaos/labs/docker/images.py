@@ -241,9 +241,9 @@ def _follow(engine: Connection, what: str, limit_s: float, do: Callable[[Any], I
 
     def follow(client: Any) -> str:
         try:
-            for said in do(client):
-                if "error" in said:
-                    return " ".join(str(said["error"]).split())
+            for report in do(client):
+                if "error" in report:
+                    return " ".join(str(report["error"]).split())
                 if time.monotonic() > ends:
                     return f"it takes more than {limit_s:g} s"
         # A registry's silence: the engine still runs.

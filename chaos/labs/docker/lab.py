@@ -48,9 +48,9 @@ class DockerLab(RealLab):
         try:
             engine = Engine()
         except LabError as why:
-            said = super().clean()
+            removed = super().clean()
             # Without an engine there are none.
-            return [*said, f"containers were not checked: {why}"] if is_expected() else said
+            return [*removed, f"containers were not checked: {why}"] if is_expected() else removed
         try:
             return engine.clean(folders.is_alive) + super().clean()
         finally:

@@ -28,14 +28,14 @@ def fork(output: Path, become: Callable[[], int], keep: int = -1) -> int:
 
     Its output is appended to ``output``; of the other descriptors it has only ``keep``. OSError if it cannot start.
     """
-    parent, said = os.getpid(), os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    parent, log = os.getpid(), os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     pid = os.fork()
     if pid:
-        os.close(said)
+        os.close(log)
         return pid
     code = EXIT_LOST
     try:
-        _detach(parent, said, keep)
+        _detach(parent, log, keep)
         code = become()
     except BaseException:
         traceback.print_exc()
@@ -74,15 +74,15 @@ def execute(output: Path, argv: Sequence[str], environment: Mapping[str, str]) -
     return pid
 
 
-def _detach(parent: int, said: int, keep: int) -> None:
+def _detach(parent: int, log: int, keep: int) -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         # The parent ended before the prctl call.
         os._exit(EXIT_LOST)
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(said, 1)
-    os.dup2(said, 2)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     for each in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
         if each > 2 and each != keep:
             # The list's own descriptor is closed already.

@@ -35,14 +35,14 @@ class Incarnation(NamedTuple):
 class Readings:
     """Converts a target's rows from nodes and listeners into events. The base class converts starts only."""
 
-    def event(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
+    def event(self, of: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
         """A row as an event; None for one without an event type."""
         if kind != "start":
             return None
-        return kinds()["start"](0, t, "start", life.node, life.incarnation, f=columns[0], lo=columns[1], hi=columns[2])
+        return kinds()["start"](0, t, "start", of.node, of.incarnation, f=columns[0], lo=columns[1], hi=columns[2])
 
-    def woven(self, events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> Iterable[Event]:
-        """All events in order of time, completed from later ones. ``born``: start of each process, ns."""
+    def woven(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterable[Event]:
+        """All events in order of time, completed from later ones. ``starts``: start of each process, ns."""
         return sorted(events, key=lambda event: event.t)
 
 
@@ -73,7 +73,7 @@ class Evidence:
         """By reported address: its node."""
         self.stores: dict[str, Path] = {}
         self.traced: list[Event] = []
-        self._lives: list[Incarnation] = []
+        self._incarnations: list[Incarnation] = []
         self.listener: Listener | None = load(listener)(self, self.stores, label, notes) if listener else None
 
     def last_moment(self, node: str, now: int) -> int:
@@ -104,44 +104,44 @@ class Evidence:
         """A node's known settings as JSON."""
         self.add(self.now(), "config", name, detail=shown)
 
-    def born(self, node: str, incarnation: int, trace: View) -> None:
+    def process_started(self, node: str, incarnation: int, trace: View) -> None:
         """A node's process starts; its trace is read from now on."""
-        self._lives.append(Incarnation(node, incarnation, trace, self.now()))
+        self._incarnations.append(Incarnation(node, incarnation, trace, self.now()))
 
-    def life(self, node: str, t: int) -> Incarnation | None:
+    def incarnation_at(self, node: str, t: int) -> Incarnation | None:
         """The node's process at ``t`` (ns of the trial), or its last one before."""
-        lives = (life for life in self._lives if life.node == node and life.began <= t)
-        return max(lives, key=lambda life: life.began, default=None)
+        found = (process for process in self._incarnations if process.node == node and process.began <= t)
+        return max(found, key=lambda process: process.began, default=None)
 
     def poll(self) -> None:
-        self._read(self._lives)
+        self._read(self._incarnations)
 
-    def _read(self, lives: Iterable[Incarnation]) -> None:
-        for life in lives:
-            for row in life.trace.read():
-                self._take(life, row)
+    def _read(self, found: Iterable[Incarnation]) -> None:
+        for process in found:
+            for row in process.trace.read():
+                self._take(process, row)
 
     def listened(self) -> None:
         """Read the observer's new rows: its taps report a connection before nodes do."""
-        self._read(life for life in self._lives if life.node == OBSERVER)
+        self._read(process for process in self._incarnations if process.node == OBSERVER)
 
     def note(self, kind: str, *columns: object) -> None:
         self._take(_HERE, [time.monotonic_ns(), kind, *columns])
 
-    def _take(self, life: Incarnation, row: Row) -> None:
+    def _take(self, process: Incarnation, row: Row) -> None:
         t, kind, *columns = row
         if kind == "seen":
             self.add(t - self.base, columns[0], **columns[1])
             return
-        self.spoke[life.node] = t - self.base
+        self.spoke[process.node] = t - self.base
         match kind, columns:
             case "start", _:
-                self.started.add((life.node, life.incarnation))
+                self.started.add((process.node, process.incarnation))
             case "ready", _:
-                self.ready.add((life.node, life.incarnation))
+                self.ready.add((process.node, process.incarnation))
             case "unreached", [str(address)]:
                 self.unreached_at(address)
-        event = self.readings.event(life, t - self.base, kind, columns)
+        event = self.readings.event(process, t - self.base, kind, columns)
         if event is None:
             return
         if len(self.traced) < self.recorder.limit:
@@ -160,8 +160,8 @@ class Evidence:
     def weave(self) -> None:
         """Sort all events: afterwards the recorder has the complete history."""
         self.poll()
-        born = {(life.node, life.incarnation): life.began for life in self._lives}
-        merged = list(self.readings.woven([*self.traced, *self.recorder.events], born))
+        starts = {(process.node, process.incarnation): process.began for process in self._incarnations}
+        merged = list(self.readings.woven([*self.traced, *self.recorder.events], starts))
         self.traced.clear()
         events = self.recorder.events
         events.clear()

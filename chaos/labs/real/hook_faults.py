@@ -57,7 +57,7 @@ class HookFaults:
         control.set(field, control.get(field) + amount)
         return Disturbed(found, field, amount, bitten)
 
-    def _calm(self, handle: Disturbed) -> Effect:
+    def _undisturbed(self, handle: Disturbed) -> Effect:
         node, field, amount, bitten = handle
         control = self.world.environment.control(node.name)
         control.set(field, control.get(field) - amount)
@@ -78,7 +78,7 @@ class FlushFaults(HookFaults):
 
     def resume_disk(self, handle: Disturbed) -> Effect:
         """Let the held flushes end, and start nodes that wait for them."""
-        effect = self._calm(handle)
+        effect = self._undisturbed(handle)
         self.processes.await_serving(handle.node)
         return effect
 
@@ -88,7 +88,7 @@ class FlushFaults(HookFaults):
     def lie_about_flushes(self, node: str) -> Disturbed:
         return self._disturb(node, "lies", 1)
 
-    restore_disk = flush_honestly = HookFaults._calm
+    restore_disk = flush_honestly = HookFaults._undisturbed
 
 
 class DispatchFaults(HookFaults):
@@ -100,7 +100,7 @@ class DispatchFaults(HookFaults):
         return self._disturb(node, "undispatched", 1)
 
     # The node polls the control every few milliseconds.
-    resume_dispatch = HookFaults._calm
+    resume_dispatch = HookFaults._undisturbed
 
 
 class RetentionFaults(HookFaults):

@@ -71,7 +71,7 @@ class NodeFaults:
         self.world.evidence.poll()
         found.is_stopping = False
         if not is_over:
-            self.processes.tell_end(
+            self.processes.record_end(
                 found, None, f"it did not stop within {STOP_S:g} s of SIGTERM", self.world.evidence.now()
             )
             self.world.aside(found.kill)
@@ -88,7 +88,7 @@ class NodeFaults:
             # Its disk failed, and its writes are not flushed.
             self.world.evidence.add(told, "crash", node, found.incarnation, f="process", value=0)
         elif cause is not Cause.LAB:
-            self.processes.tell_end(found, cause, f"told to stop it {status.state} {status.number}", told)
+            self.processes.record_end(found, cause, f"told to stop it {status.state} {status.number}", told)
         else:
             raise LabError(f"{node} could not stop ({status.state} {status.number}); last output: {found.log_tail()}")
         self.world.refresh()

@@ -130,7 +130,7 @@ class RealNode:
     def output(self) -> Path:
         return self.folder / f"{self.name}.log"
 
-    def said(self) -> str:
+    def printed(self) -> str:
         return self._output()[self._begins :]
 
     def address(self, node: str, port: str = MAIN) -> Address:
@@ -200,7 +200,7 @@ class RealNode:
         self.pauses.clear()
 
     def log_tail(self, lines: int = 1) -> str:
-        return last_words(self.all_output(), lines) or "it said nothing"
+        return last_words(self.all_output(), lines) or "no output"
 
     def provide(self) -> None:
         """Write an operator's initial files into a fresh store, durably."""

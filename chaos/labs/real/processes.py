@@ -30,7 +30,7 @@ class Processes:
         started = [self.world.nodes[name] for name in names if not self.world.nodes[name].is_up]
         for node in started:
             trace = self.world.aside(node.start)
-            self.world.evidence.born(node.name, node.incarnation, trace)
+            self.world.evidence.process_started(node.name, node.incarnation, trace)
             if node.pidfd is not None:
                 self.world.loop.add_reader(node.pidfd, self.ended, node)
             else:
@@ -97,7 +97,7 @@ class Processes:
         self.world.evidence.poll()
         status = node.status()
         cause = node.cause(status)
-        self.tell_end(node, cause, f"{status.state} {status.number}", self.world.evidence.now())
+        self.record_end(node, cause, f"{status.state} {status.number}", self.world.evidence.now())
         self.forget(node)
         if cause is Cause.LAB:
             raise LabError(
@@ -105,7 +105,7 @@ class Processes:
             )
         self.world.loop.create_task(self.world.refreshed())
 
-    def tell_end(self, node: RealNode, cause: Cause | None, how: str, t: int) -> None:
+    def record_end(self, node: RealNode, cause: Cause | None, how: str, t: int) -> None:
         """Record an end that the trial did not request; without a cause the node would not stop."""
         who = node.name, node.incarnation
         detail = f"{how}; last output: {node.log_tail()[:MAX_WORDS]}"
@@ -122,7 +122,7 @@ class Processes:
     def give_up(self, node: RealNode, how: str) -> None:
         self.world.aside(node.freeze)
         self.world.drained()
-        self.tell_end(node, None, how, self.world.evidence.now())
+        self.record_end(node, None, how, self.world.evidence.now())
         self.end(node)
 
     def forget(self, node: RealNode) -> None:

@@ -156,7 +156,7 @@ class RealSession:
         """See :class:`pairproof.harness.ports.HasLogs`; also for an aborted trial."""
         if self.world.is_closed:
             return self._last_words
-        return {name: said for name, node in self.nodes.items() if (said := node.all_output()[-MAX_LOG:])}
+        return {name: output for name, node in self.nodes.items() if (output := node.all_output()[-MAX_LOG:])}
 
     def configurations(self) -> dict[str, str]:
         """See :class:`pairproof.harness.ports.HasConfigurations`: programs write theirs into the trial's folder."""

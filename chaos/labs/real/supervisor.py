@@ -331,10 +331,10 @@ class Supervisor:
 
     def _last_words(self) -> str:
         try:
-            said = (self.folder / LOG).read_text(errors="replace").strip().splitlines()
+            output = (self.folder / LOG).read_text(errors="replace").strip().splitlines()
         except OSError:
-            said = []
-        return f"the lab's supervisor has ended: {said[-1] if said else 'it was killed, or closed'}"
+            output = []
+        return f"the lab's supervisor has ended: {output[-1] if output else 'it was killed, or closed'}"
 
 
 def _freeze() -> None:

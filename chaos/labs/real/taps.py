@@ -146,8 +146,8 @@ class Tap(Door):
 
     def came(self) -> Wire:
         forwarder = self.forwarder()
-        near = Wire(forwarder.client_said, lambda wire: self._queue(forwarder), self.buffer)
-        near.gives = forwarder.client_hears
+        near = Wire(forwarder.client_sent, lambda wire: self._queue(forwarder), self.buffer)
+        near.gives = forwarder.client_receives
         near.stalls = lambda: forwarder.stalled(CLIENTS)
         near.ended = lambda how: self.over(forwarder, CLIENTS, how)
         forwarder.wires.append(near)
@@ -190,7 +190,7 @@ class Tap(Door):
 
     def _from_proxy(self) -> Wire:
         forwarder = self._let_in
-        wire = Wire(forwarder.server_hears if forwarder is not None else nothing, buffer=self.buffer)
+        wire = Wire(forwarder.server_receives if forwarder is not None else nothing, buffer=self.buffer)
         # Receives the bytes for the server before the server does.
         wire.opened = lambda wire: self.spawn(self._reach_server(forwarder, wire))
         return wire
@@ -199,7 +199,7 @@ class Tap(Door):
         if forwarder is None or forwarder is not self._let_in or len(forwarder.wires) != len((CLIENTS, SERVERS)):
             wire.end("reset")
             return
-        far = Wire(forwarder.server_said, buffer=self.buffer)
+        far = Wire(forwarder.server_sent, buffer=self.buffer)
         far.other, wire.other = wire, far
         far.stalls = lambda: forwarder.stalled(SERVERS)
         far.ended = lambda how: self.over(forwarder, SERVERS, how)
@@ -229,17 +229,17 @@ class StraightDoor(Door):
     def came(self) -> Wire:
         forwarder = self.forwarder()
 
-        def said(data: bytes) -> None:
-            forwarder.client_said(data)
-            forwarder.server_hears(data)
+        def received(data: bytes) -> None:
+            forwarder.client_sent(data)
+            forwarder.server_receives(data)
 
-        near = Wire(said, lambda wire: self.spawn(self._reach(forwarder)), patience_s=self.patience_s)
+        near = Wire(received, lambda wire: self.spawn(self._reach(forwarder)), patience_s=self.patience_s)
         near.ended = lambda how: self.over(forwarder, CLIENTS, how)
         forwarder.wires.append(near)
         return near
 
-    def far(self, said: Callable[[bytes], None]) -> Wire:
-        return Wire(said, patience_s=self.patience_s)
+    def far(self, received: Callable[[bytes], None]) -> Wire:
+        return Wire(received, patience_s=self.patience_s)
 
     async def _reach(self, forwarder: Forwarder) -> None:
         if len(self.forwarders) >= MAX_WAITING:
@@ -247,11 +247,11 @@ class StraightDoor(Door):
             return
         self.forwarders.append(forwarder)
 
-        def said(data: bytes) -> None:
-            forwarder.server_said(data)
-            forwarder.client_hears(data)
+        def received(data: bytes) -> None:
+            forwarder.server_sent(data)
+            forwarder.client_receives(data)
 
-        near, far = forwarder.wires[0], self.far(said)
+        near, far = forwarder.wires[0], self.far(received)
         far.other, near.other = near, far
         far.ended = lambda how: self.over(forwarder, SERVERS, how)
         forwarder.wires.append(far)

@@ -129,16 +129,16 @@ class Forwarder:
         for wire in self.wires:
             wire.go_on()
 
-    def client_said(self, data: bytes) -> None:
+    def client_sent(self, data: bytes) -> None:
         self.up[0] += len(data)
 
-    def server_hears(self, data: bytes) -> None:
+    def server_receives(self, data: bytes) -> None:
         self.up[1] += len(data)
 
-    def server_said(self, data: bytes) -> None:
+    def server_sent(self, data: bytes) -> None:
         self.down[0] += len(data)
 
-    def client_hears(self, data: bytes) -> None:
+    def client_receives(self, data: bytes) -> None:
         self.down[1] += len(data)
 
     def stalled(self, side: str) -> None:

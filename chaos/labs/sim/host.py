@@ -213,14 +213,14 @@ class Host:
         self.waiting.append((function, arguments))
         count(self.pauses, "events_held")
 
-    def tell(self, function: Callable[..., Any], *arguments: Any) -> None:
+    def notify(self, function: Callable[..., Any], *arguments: Any) -> None:
         """Call the node as soon as it can run."""
         if self.pauses:
             self.hold(self.call, function, *arguments)
         else:
             self.call(function, *arguments)
 
-    def hear(self, end: End, data: bytes) -> None:
+    def receive(self, end: End, data: bytes) -> None:
         """Bytes arrived. The network holds those for a paused process: they fill a socket's buffer."""
         if self.node is not None:
             node = self.node
@@ -233,17 +233,17 @@ class Host:
             except (Exception, *ENDS) as why:
                 self.fail(why)
 
-    def hear_closed(self, end: End, how: str) -> None:
+    def receive_closed(self, end: End, how: str) -> None:
         """The other side closed (``peer``), or a ``reset`` arrived."""
         if self.pauses:
-            self.hold(self.hear_closed, end, how)
+            self.hold(self.receive_closed, end, how)
         elif self.ends.pop(end, self) is None and self.node is not None:
             self.observer.closed(end, how)
             self.call(self.node.on_closed, end)
 
-    def hear_writable(self, end: End) -> None:
+    def receive_writable(self, end: End) -> None:
         if self.node is not None:
-            self.tell(self._goes_on, self.node.on_writable, end)
+            self.notify(self._goes_on, self.node.on_writable, end)
 
     def _goes_on(self, on_writable: Callable[[End], None], end: End) -> None:
         acts = self.acts - 1
@@ -322,13 +322,13 @@ class Host:
             count(self.disk_stalls, "flushes_held")
             return
         if self.disk.read_only:
-            self.tell(self.disk.check_writable, "flush")
+            self.notify(self.disk.check_writable, "flush")
             return
         # The disk continues while the process is paused; the process is not notified.
         self.disk.finish_flush(flush)
-        self.tell(self._tell_flushed, token)
+        self.notify(self._notify_flushed, token)
 
-    def _tell_flushed(self, token: Hashable) -> None:
+    def _notify_flushed(self, token: Hashable) -> None:
         node = self.node
         if node is not None:
             if self.armed:
@@ -340,9 +340,9 @@ class Host:
 
     def _fail(self, address: str, incarnation: int) -> None:
         if self.node is not None and incarnation == self.incarnation:
-            self.tell(self.node.on_connect_failed, address)
+            self.notify(self.node.on_connect_failed, address)
 
-    def _connect_again(self, address: str, incarnation: int, until: int, failure: Entry) -> None:
+    def _reconnect(self, address: str, incarnation: int, until: int, failure: Entry) -> None:
         link = self._way(address)
         if link is not None and self.kernel.now < until:
             failure[2] = None
@@ -359,21 +359,21 @@ class Host:
         cable = self.cable if self.cable.pulled or link.cuts else server.cable
         if cable.pulled:
             failure = self.kernel.at(until, self._fail, address, incarnation)
-            cable.keep_connect(self._connect_again, address, incarnation, until, failure)
+            cable.keep_connect(self._reconnect, address, incarnation, until, failure)
             return
         if link.cuts or server.node is None:
             count(link.cuts, "connections_refused")
-            self.tell(self.node.on_connect_failed, address)
+            self.notify(self.node.on_connect_failed, address)
             return
         near, far = self.network.join(link, self)
         self.ends[near] = None
         server.ends[far] = None
         self.observer.opened(far, True)
         # A paused process's kernel accepts for it.
-        server.tell(server.node.on_accepted, far, link.port)
+        server.notify(server.node.on_accepted, far, link.port)
         if near.open and self.node is not None:
             self.observer.opened(near, False)
-            self.tell(self.node.on_connected, address, near)
+            self.notify(self.node.on_connected, address, near)
 
 
 def uneven(dice: Random, ns: int, spread: int) -> int:
@@ -382,5 +382,5 @@ def uneven(dice: Random, ns: int, spread: int) -> int:
     return max(1, round(ns * factor))
 
 
-WATCHDOG = Watchdog(each.__code__ for each in (Host.start, Host.call, Host.hear))
+WATCHDOG = Watchdog(each.__code__ for each in (Host.start, Host.call, Host.receive))
 """One for all simulated trials of this process."""

@@ -206,7 +206,7 @@ class Network:
         if receiver.open:
             if receiver.tap_in is not None:
                 receiver.tap_in(chunk)
-            receiver.host.hear(receiver, chunk)
+            receiver.host.receive(receiver, chunk)
         elif sender.open and receiver.host.powered:
             # A running machine answers with RST, which ends reading by the proxy; a dead one does not answer.
             self._put_on_wire(receiver, None)
@@ -215,7 +215,7 @@ class Network:
         sender.in_flight -= amount
         if sender.wants_room and sender.open:
             sender.wants_room = False
-            self.kernel.at(self.kernel.now, _tell_writable, sender)
+            self.kernel.at(self.kernel.now, _notify_writable, sender)
 
     def _close_receiver(self, sender: End) -> None:
         """One direction has ended: the proxy closes the receiver's socket, so nothing more is read from it."""
@@ -230,7 +230,7 @@ class Network:
         if receiver.open:
             receiver.open = False
             self._forget(receiver)
-            _tell_closed(receiver, "reset" if receiver.abrupt else "peer")
+            _notify_closed(receiver, "reset" if receiver.abrupt else "peer")
         if receiver.pipe is not None:
             receiver.pipe.feed(None)
         elif sender.open:
@@ -252,7 +252,7 @@ class Network:
             end.host.cable.keep_incoming(None, self._end_one, end, how)
         elif end.open:
             end.open = False
-            self.kernel.at(self.kernel.now, _tell_closed, end, how)
+            self.kernel.at(self.kernel.now, _notify_closed, end, how)
 
     def _forget(self, end: End) -> None:
         if end in end.link.ends:
@@ -315,7 +315,7 @@ class Network:
             end.open = False
             self._forget(end)
             count([fault], "connections_severed")
-            self.kernel.at(self.kernel.now, _tell_closed, end, "reset")
+            self.kernel.at(self.kernel.now, _notify_closed, end, "reset")
         return fault
 
     def end_severed(self, link: Link, fault: ActiveFault) -> None:
@@ -335,10 +335,10 @@ def _ends(link: Link, where: Direction) -> list[End]:
     return list({id(e): e for one in link.ends for e in (one, one.peer) if e.outgoing is where}.values())
 
 
-def _tell_closed(end: End, how: str) -> None:
-    end.host.hear_closed(end, how)
+def _notify_closed(end: End, how: str) -> None:
+    end.host.receive_closed(end, how)
 
 
-def _tell_writable(end: End) -> None:
+def _notify_writable(end: End) -> None:
     if end.open:
-        end.host.hear_writable(end)
+        end.host.receive_writable(end)

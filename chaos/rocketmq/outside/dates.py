@@ -53,8 +53,8 @@ class _Seen(NamedTuple):
     """Times of actions that prove its start."""
 
 
-def dated(events: Iterable[Event], born: Mapping[Incarnation, int]) -> list[Event]:
-    """Events in order of time, see the module. ``born``: by node and incarnation, its process's start, ns."""
+def dated(events: Iterable[Event], began: Mapping[Incarnation, int]) -> list[Event]:
+    """Events in order of time, see the module. ``began``: by node and incarnation, its process's start, ns."""
     listed = list(events)
     outside = {_incarnation(each) for each in listed if each.kind == "start" and each.f == UNKNOWN}
     if not outside:
@@ -79,7 +79,7 @@ def dated(events: Iterable[Event], born: Mapping[Incarnation, int]) -> list[Even
             others.append(each)
     others += [one for steps in syncs.values() for one in settled(steps)]
     invoked = _invoked(others)
-    seen = _seen(others, born, outside)
+    seen = _seen(others, began, outside)
     put = {incarnation: _placed(rows, seen[incarnation], invoked) for incarnation, rows in appends.items()}
     placed = [one for rows in put.values() for one in rows]
     for each in placed:
@@ -103,11 +103,11 @@ def _invoked(events: Iterable[Event]) -> dict[str, int]:
 
 
 def _seen(
-    events: Iterable[Event], born: Mapping[Incarnation, int], incarnations: Iterable[Incarnation]
+    events: Iterable[Event], began: Mapping[Incarnation, int], incarnations: Iterable[Incarnation]
 ) -> dict[Incarnation, _Seen]:
     found = {incarnation: _Seen([], [], [], {}, []) for incarnation in incarnations}
     begun: dict[str, Times] = {}
-    for (node, incarnation), since in sorted(born.items(), key=lambda item: item[1]):
+    for (node, incarnation), since in sorted(began.items(), key=lambda item: item[1]):
         begun.setdefault(node, []).append((since, incarnation))
     for each in sorted(events, key=lambda event: event.t):
         lived = begun.get(each.node or "", [])

@@ -51,7 +51,7 @@ class OutsideView(SeenFromOutside):
             if row[1] == "start":
                 row[3:] = self._range
         rows += [] if self._inside is None else self._inside.read()
-        if not self.lives:
+        if not self.is_running:
             self._saves.close()
             return rows
         # Saves during the startup are before its start, and not reported.

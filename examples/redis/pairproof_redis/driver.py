@@ -37,7 +37,7 @@ disaster (``redis-everysec``), no as much as the kernel decides.
 REPLICA_SURVIVES = "stop"
 """WAIT confirms that replicas have received a write. It guarantees nothing about their disks."""
 
-Said = dict[str, Any]
+Info = dict[str, Any]
 
 
 class RedisDriver(Driver):
@@ -52,7 +52,7 @@ class RedisDriver(Driver):
         self.clients = self
         self.phase_of: dict[int, str] = {}
         self.calls: set[asyncio.Task[None]] = set()
-        self.said: dict[str, Said] = {}
+        self.info: dict[str, Info] = {}
         """By node: its latest INFO; absent without an answer."""
         self.ops, self.closed = 0, False
         self.asking = world.loop.create_task(self._poll_all())
@@ -96,7 +96,7 @@ class RedisDriver(Driver):
         except (RedisError, OSError) as why:
             self._end("info", call, "disconnected", str(why))
 
-    def _end(self, phase: str, call: Said, status: str, detail: str | None, **more: object) -> None:
+    def _end(self, phase: str, call: Info, status: str, detail: str | None, **more: object) -> None:
         self.phase_of[call["op"]] = phase
         self._add(phase, **{**call, "status": status, "detail": detail, **more})
 
@@ -135,15 +135,15 @@ class RedisDriver(Driver):
 
     # A node's data and its version, in one transaction.
 
-    async def _all(self, connection: Redis) -> tuple[Said, list[str]]:
+    async def _all(self, connection: Redis) -> tuple[Info, list[str]]:
         async with connection.pipeline(transaction=True) as both:
             both.info("replication")
             both.lrange(LOG, 0, -1)
-            said, found = await both.execute()
-        return said, found
+            info, found = await both.execute()
+        return info, found
 
-    def _poll(self, op: int, node: str, f: str, said: Said, found: list[str]) -> None:
-        version = {"message": said["master_replid"], "value": offset(said)}
+    def _poll(self, op: int, node: str, f: str, info: Info, found: list[str]) -> None:
+        version = {"message": info["master_replid"], "value": offset(info)}
         self._add("version", node=node, digest=digest("\n".join(found).encode()), **version)
         for place, write in enumerate(found):
             self._add("held", node=node, op=op, message=write, queue_offset=place)
@@ -162,14 +162,14 @@ class RedisDriver(Driver):
 
     def linked(self) -> bool:
         """Whether the replica follows, and has written its received file: before that it ignores SIGTERM."""
-        said = self.said.get("slave", {})
-        return said.get("master_link_status") == "up" and not said["aof_rewrite_in_progress"]
+        info = self.info.get("slave", {})
+        return info.get("master_link_status") == "up" and not info["aof_rewrite_in_progress"]
 
     def ends(self) -> set[int | None]:
         """Replication offsets, which are equal once the replica has everything; pings of the source advance them."""
         if not self.linked():
             return {None}
-        return {offset(self.said[node]) if node in self.said else None for node in self.world.nodes}
+        return {offset(self.info[node]) if node in self.info else None for node in self.world.nodes}
 
     def audit(self, f: str, *nodes: str) -> None:
         op, self.ops = self.ops, self.ops + 1
@@ -200,9 +200,9 @@ class RedisDriver(Driver):
             for node in self.world.nodes:
                 try:
                     async with asyncio.timeout(1), to(self.world.links.address(node)) as connection:
-                        self.said[node] = await connection.info()
+                        self.info[node] = await connection.info()
                 except (RedisError, OSError):
-                    self.said.pop(node, None)
+                    self.info.pop(node, None)
             await asyncio.sleep(ASKED_EVERY_S)
 
     def _add(self, kind: str, **columns: object) -> None:
@@ -234,6 +234,6 @@ async def connected(connection: Redis) -> None:
         raise NotThere(str(why)) from why
 
 
-def offset(said: Said) -> int:
+def offset(info: Info) -> int:
     """A node's replication offset: for a replica, of its processed data."""
-    return int(said["slave_repl_offset"] if said["role"] == "slave" else said["master_repl_offset"])
+    return int(info["slave_repl_offset"] if info["role"] == "slave" else info["master_repl_offset"])

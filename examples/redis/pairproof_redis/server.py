@@ -41,8 +41,8 @@ class RedisServer(Program):
         return found
 
     def is_ready(self, at: Place) -> bool:
-        return READY in at.said()
+        return READY in at.printed()
 
     def cause(self, at: Place, status: Status) -> Cause:
         found = super().cause(at, status)
-        return Cause.REFUSED if found is Cause.OWN and any(each in at.said() for each in WILL_NOT) else found
+        return Cause.REFUSED if found is Cause.OWN and any(each in at.printed() for each in WILL_NOT) else found

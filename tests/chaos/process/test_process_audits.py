@@ -69,7 +69,7 @@ class World:
         self.recorder = self.evidence.recorder
         self.nodes = {name: cast(Any, Node(name, folder / f"{name}.jsonl")) for name in PAIR}
         for name in PAIR:
-            self.evidence.born(name, 1, TraceReader(folder / f"{name}.jsonl"))
+            self.evidence.process_started(name, 1, TraceReader(folder / f"{name}.jsonl"))
         self.inspection = Inspection.__new__(Inspection)
         self.inspection.world = cast(Any, self)
         self.inspection.configs = {name: BrokerConfig() for name in PAIR}
