@@ -120,7 +120,6 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
 
 
 def _first_report(connection: Connection) -> int:
-    """The log end in a slave's first report; 0 if it sent none."""
     return next(iter(ReportTap().feed(connection.stream("s2m"))), 0)
 
 

@@ -9,8 +9,6 @@ from ..harness.history import MS
 
 
 class Probing(Protocol):
-    """A target's clients, as the script of a trial uses them."""
-
     @property
     def phase_of(self) -> Mapping[int, str]:
         """Each finished call's result by its number: ``ok``, ``fail`` or ``info``."""
@@ -57,7 +55,6 @@ class Driver:
         return self.agreed
 
     def agreed(self) -> bool:
-        """Whether no call is in flight and all logs have the same end."""
         if not self.clients.answered():
             return False
         ends = self.ends()

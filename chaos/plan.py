@@ -75,8 +75,6 @@ class Status(NamedTuple):
 
 
 class Cause(Enum):
-    """The cause of a node's end that the trial did not request."""
-
     OWN = "own"
     DISK = "disk"
     REFUSED = "refused"
@@ -212,7 +210,6 @@ class Program:
         return SeenFromOutside(at, lambda: self.is_ready(at))
 
     def cause(self, at: Place, status: Status) -> Cause:
-        """The cause of an end that the trial did not request."""
         number = status.number or 0
         signalled = number if status.state == "killed" else number - SIGNALLED
         return Cause.LAB if signalled in OUTSIDE else self.own_or_disk(at)
@@ -226,7 +223,6 @@ class Program:
         return Cause.DISK if at.is_failing else Cause.OWN
 
     def has_stopped(self, at: Place, status: Status) -> bool:
-        """Whether it ended in an orderly way, with everything flushed."""
         return status == self.orderly and not at.is_read_only
 
 
@@ -283,8 +279,6 @@ class LinkPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """The nodes and links of one trial, in the order in which they are made."""
-
     nodes: tuple[NodePlan, ...]
     links: tuple[LinkPlan, ...]
     replicas: tuple[str, ...] = ()

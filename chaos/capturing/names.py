@@ -21,22 +21,18 @@ JSON_HEADER = 0
 SIZE_BITS = 24
 """Of a header's length; the byte above it has the header's encoding."""
 
-Report = Callable[[str | None], None]
+Named = Callable[[str | None], None]
 """Called with the address in the name server's answer; None if its answer cannot be changed."""
 
 
 class NamesDoor(StraightDoor):
-    """The name server ``to``, reached at ``address``, with ``ha`` as the master's HA address."""
-
-    def __init__(
-        self, address: Address, to: Address, ha: Address, report: Report, unreached: Callable[[OSError], None]
-    ):
+    def __init__(self, address: Address, to: Address, ha: Address, named: Named, unreached: Callable[[OSError], None]):
         super().__init__(address, to, Forwarder, unreached, patience_s=None)
         self.ha = ha
-        self.report = report
+        self.named = named
 
     def far(self, said: Callable[[bytes], None]) -> Wire:
-        return NamesWire(said, Answers(str(self.ha), self.report))
+        return NamesWire(said, Answers(str(self.ha), self.named))
 
 
 class NamesWire(Wire):
@@ -51,9 +47,9 @@ class NamesWire(Wire):
 class Answers:
     """Bytes of a name server, changed for the slave. Holds at most one frame between feeds."""
 
-    def __init__(self, address: str, report: Report) -> None:
+    def __init__(self, address: str, named: Named) -> None:
         self.address = address
-        self.report = report
+        self.named = named
         self._held = bytearray()
         self._is_read = True
 
@@ -88,10 +84,10 @@ class Answers:
             header: Any = json.loads(head) if form == JSON_HEADER else None
             real = header["extFields"][KEY]
         except (ValueError, KeyError, TypeError, RecursionError):
-            self.report(None)
+            self.named(None)
             return head
         if not real:
             return head
-        self.report(str(real))
+        self.named(str(real))
         header["extFields"][KEY] = self.address
         return json.dumps(header, separators=(",", ":")).encode()

@@ -52,9 +52,7 @@ class Recording:
         self.written = 0
         self.ended: str | None = None
         self.left_out = 0
-        """Connections that were not recorded because there were too many."""
         self.gone_round = 0
-        """Connections to the master's HA port that bypassed the tap."""
         self.came_ms: float | None = None
         """Time of the slave's first connection through the tap."""
         self.ha: dict[str, dict[str, Any]] = {}
@@ -141,7 +139,6 @@ class Recording:
             return None
 
     def put(self, writes: Iterable[tuple[FileIO, bytes]]) -> bool:
-        """Write all of this, in this order, if recording continues and there is room."""
         writes = tuple(writes)
         size = sum(len(data) for _, data in writes)
         if self.ended is None and self.written + size > self.limit:
@@ -184,8 +181,6 @@ class Recording:
 
 
 class HaStream:
-    """The files of one connection of the slave. OSError if they cannot be made."""
-
     def __init__(self, recording: Recording, name: str) -> None:
         self.recording = recording
         self.name = name

@@ -39,8 +39,6 @@ class Way(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The user's change of the slave's configuration for the capture, as shown to the user."""
-
     setting: str
     undo: str
     without: str = ""
@@ -216,9 +214,7 @@ class Session:
 
     def _answers(self) -> None:
         if self._refused:
-            self.recording.note(
-                f"master started: its HA port answers, after it had refused {self._refused} connections"
-            )
+            self.recording.note(f"master started: its HA port answers, after {self._refused} refused connections")
             self._refused = 0
 
 
@@ -228,8 +224,6 @@ def _reason(why: OSError) -> str:
 
 
 class Reached(HaConnection):
-    """Reports that the master was reached, before the connection is recorded."""
-
     def __init__(self, recording: Recording, slave: str, answers: Callable[[], None]) -> None:
         super().__init__(recording, slave)
         self.answers = answers

@@ -38,8 +38,6 @@ class ChangedLoader(SourceFileLoader):
 
 
 class Finder(MetaPathFinder):
-    """Finds the changed modules by name, and leaves others to the finders behind it."""
-
     def __init__(self, changes: Mapping[str, Change], given: Mapping[str, object]) -> None:
         self._changes = changes
         self._given = given

@@ -42,7 +42,6 @@ class Question(NamedTuple):
     seed: str
     sample: int
     trials: int
-    """Limit of reaching trials that are played with a mutant."""
     limits: Limits = Limits()
 
 
@@ -88,7 +87,6 @@ def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any
 
 
 def _claim(folder: Path, plan: dict[str, Any]) -> None:
-    """Claim the folder for this measurement; UsageError if it belongs to another."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         before = json.loads((folder / PLAN).read_text(encoding="utf-8"))

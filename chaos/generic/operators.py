@@ -98,7 +98,6 @@ def _users(tree: ast.Module) -> dict[int, list[ast.stmt]]:
 
 
 def _read(node: ast.AST) -> str:
-    """The name that a node reads, or the name of an attribute of any object."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
@@ -137,7 +136,6 @@ class _Walk:
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that may contain a mutant."""
     if isinstance(node, ast.If) and _is_aside(node.test):
         # The branch that is not for type checkers runs.
         yield from node.body if isinstance(node.test, ast.UnaryOp) else node.orelse

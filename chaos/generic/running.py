@@ -44,8 +44,6 @@ CONTROL = Limits(cpu_s=3_600, trial_s=3_600, memory_bytes=0, wall_s=7_200.0)
 
 
 class Answer(NamedTuple):
-    """A process's output, and how it ended if not in order."""
-
     lines: list[dict[str, Any]]
     ended: str
 
@@ -150,7 +148,6 @@ class Trials(NamedTuple):
     reaching: dict[int, int]
     """By site: the number of trials that reach it."""
     chosen: dict[int, list[int]]
-    """By site: the trials of its mutant, in this order."""
     control: Control
 
 

@@ -41,8 +41,6 @@ class TakesSends(Sending):
 
 
 class Lonely:
-    """A part that behaves differently while its broker, a slave, has no master."""
-
     alone = False
 
 

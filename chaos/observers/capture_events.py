@@ -23,7 +23,6 @@ REMARKS = frozenset({
 """First words of lines about actions of the clients and the recorder."""
 IN_SYNC = re.compile(r"in sync\b", re.IGNORECASE)
 MAX_LINE = 1_000
-"""Longest part of a line that is parsed, in characters."""
 LATE_NS = 1_000_000_000
 """A broker may end this long after its line: it sends nothing after that."""
 

@@ -81,7 +81,6 @@ class Connection(NamedTuple):
     """None: open at the recording's end."""
     segments: list[Segment]
     closed_by: str | None = None
-    """The broker that closed it, if the recorder observed that."""
 
     def stream(self, direction: str) -> bytes:
         return b"".join(each.data for each in self.segments if each.direction == direction)

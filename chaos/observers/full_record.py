@@ -92,7 +92,6 @@ def java_hash(text: str) -> int:
 
 
 def _host(raw: bytes, at: int, v6: bool) -> tuple[int, str, bytes]:
-    """Start of the next field, the host as text, and its bytes with the port's."""
     end = at + (16 if v6 else 4)
     address = raw[at:end]
     (port,) = _PORT.unpack_from(raw, end)

@@ -183,7 +183,6 @@ def _text(data: bytes) -> str:
 
 
 Readings = dict[str, tuple[dict[str, QueueReading], Index]]
-"""Queues and index of stores that were read, by node."""
 
 
 def record(
@@ -220,7 +219,6 @@ def record(
 
 
 def _answers(index: Index, keys: Mapping[str, tuple[str, ...]], lo: int, hi: int) -> list[int]:
-    """A digest for each key of its log offsets in [lo, hi)."""
     found = []
     for key, topics in keys.items():
         offsets = sorted({at for topic in topics for at in index.find(topic, key) if lo <= at < hi})

@@ -179,7 +179,6 @@ def _used(log: Sequence[tuple[int, Data]]) -> int:
 
 
 def _used_of(data: Data) -> int:
-    """The offset behind the last byte that is not zero."""
     hi = len(data)
     while hi:
         lo = max(0, hi - _PIECE)

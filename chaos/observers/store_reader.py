@@ -61,7 +61,6 @@ class Walk:
         self.where = self.start
         """End of the whole part of the log."""
         self.why: str | None = None
-        """Why it is damaged beyond ``where``; None if it ends there."""
 
     def __iter__(self) -> Iterator[LogRecord | Filler]:
         size = len(self.files[0][1]) if self.files else 0
@@ -267,7 +266,6 @@ def audit(
 
 
 def _first_data(data: Data, at: int) -> int | None:
-    """The first byte from ``at`` on that is not zero."""
     while at < len(data):
         piece = bytes(data[at : at + _SCAN])
         if piece != _ZEROS[: len(piece)]:

@@ -168,8 +168,6 @@ def stored_key(data: bytes) -> str | None:
 
 
 class Filler(NamedTuple):
-    """The rest of a file, too small for the next record: [lo, hi)."""
-
     lo: int
     hi: int
 

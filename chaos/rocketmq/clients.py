@@ -126,12 +126,10 @@ class Clients:
         return f"m{number}", number % FLAGS, self.tags[number % len(self.tags)]
 
     def pull(self, reader: int, node: str, queue: int) -> None:
-        """Start a pull from the reader's offset at this broker."""
         self.check(node, "a reader pulls from")
         self._pull((reader, node, queue, ALL), "pull", {})
 
     def select(self, reader: int, node: str, queue: int, tags: str) -> None:
-        """Start a pull by tags from the reader's offset for these tags at this broker."""
         self.check(node, "a reader pulls from")
         self._pull((reader, node, queue, tags), "select", {"tags": tags})
 
@@ -175,7 +173,6 @@ class Clients:
     def begin(
         self, client: str, f: str, node: str, message: str | None, queue: str | None = None, value: int | None = None
     ) -> Call:
-        """Record a call in the client's present process; it is now in flight."""
         process = self._processes.get(client)
         if process is None:
             process = self._processes[client] = self.new_process()

@@ -289,7 +289,6 @@ def _type(
 
 
 def _unknown(key: str, programs: Sequence[Program]) -> str:
-    """Why a typed key has no effect, and the remedy."""
     program = programs[0]
     if program.is_model and program.has(key):
         return (f"RocketMQ {program.release} has it, but the model does not implement it; test it with --target "

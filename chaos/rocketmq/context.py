@@ -38,8 +38,6 @@ class Context(Protocol):
 
 
 class Machine(Protocol):
-    """The machine of one in-process node, such as a consumer."""
-
     node: Node | None
 
     @property

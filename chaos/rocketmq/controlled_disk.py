@@ -17,7 +17,6 @@ class ControlledDisk(RealDisk):
         self.control = control
 
     def sync(self, name: str) -> None:
-        """Make one file durable, unless the disk is stalled or lies."""
         control = self.control
         if control.get("stalled"):
             control.count("held")

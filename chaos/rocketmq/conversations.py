@@ -151,7 +151,6 @@ def _indexed(answered: Answered, before: Before) -> str:
 
 
 def _stored_at(answered: Answered, before: Before) -> str:
-    """Whether a producer's message id has the message's broker and log offset."""
     ((offset, _),) = answer_reader.records(answered.body)
     host = bytes.fromhex(last_stored(before)["msgId"])[:8]
     return said(host=host == answer_reader.store_host(answered.body), offset=offset == place(before))
@@ -177,7 +176,6 @@ def _compared(answered: Answered, before: Before) -> str:
 
 
 def _version(body: Any, before: Before) -> str:
-    """Whether a table's version is later than at the last request."""
     kinds = body.keys() & TABLES
     for each in reversed(before):
         last: Any = parsed(each.body) if each.body else {}

@@ -26,7 +26,6 @@ CLASSES = (
     "org.apache.rocketmq.remoting.netty.NettyClientConfig",
     "org.apache.rocketmq.store.config.MessageStoreConfig",
 )
-"""Classes in which BrokerStartup searches for a properties file's keys."""
 BY_STARTUP = {"listenPort": "10911"}
 _SETTING = re.compile(r"^default (\w+)=(.*)$", re.MULTILINE)
 PRINTING = """

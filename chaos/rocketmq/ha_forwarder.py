@@ -35,9 +35,7 @@ class HaForwarder(Forwarder):
         self.who = who
         self.label = ""
         self.sent, self.got = FrameTap(), FrameTap()
-        """Frames as they leave the master, and as they reach the slave."""
         self.reported, self.received = ReportTap(), ReportTap()
-        """Reports as they leave the slave, and as they reach the master."""
         self.claimed: int | None = None
         """The last one that left the slave."""
         self._listener = listener

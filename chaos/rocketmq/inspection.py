@@ -64,7 +64,6 @@ class Inspection:
     # Stores.
 
     def starting(self, name: str) -> None:
-        """Record the log of a stopped broker before its start."""
         node = self.world.node(name)
         with suppress(LabError):  # A disk that has no power yet cannot be read.
             files = node.files((start_reader.LOG, start_reader.ABORT))
@@ -105,7 +104,6 @@ class Inspection:
     # Tables.
 
     def tables(self, name: str) -> None:
-        """Record every table of a node that runs and answers."""
         node = self.world.node(name)
         if self.world.serves(node) and not node.pauses and not node.unplugged:
             self.world.run(self._tables(node))

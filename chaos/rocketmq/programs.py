@@ -112,8 +112,6 @@ class ReferenceProgram(Program):
 
 
 class NameServerProgram(ReferenceProgram):
-    """The reference's name server, which gives each asker the addresses of that asker's own proxies."""
-
     def __init__(self, target: str, brokers: tuple[str, ...]) -> None:
         super().__init__(target)
         self.brokers = brokers

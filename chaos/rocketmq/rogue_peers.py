@@ -37,8 +37,6 @@ class RogueClientConnections(NamedTuple):
 
 
 class ActiveRogueMaster(NamedTuple):
-    """A rogue master, and the link whose far end it has taken."""
-
     rogue: RogueMaster
     machine: Machine
     link: Link
@@ -109,7 +107,6 @@ class RoguePeers:
         return handle.rogue.effect
 
     def _lead(self, link: Link, rogue_master: Address | None) -> None:
-        """Connections end in an orderly way, and new ones lead elsewhere."""
         token = object()
         link.cuts.append(token)
         self.world.refresh()

@@ -175,7 +175,6 @@ class RogueSlave(Caller):
         super().on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
-        """Send again, or reconnect; one character always does the latter."""
         if self.character == "log-end":
             self.on_stop()
         super().on_timer(key)
@@ -251,13 +250,11 @@ class RogueClient(Caller):
             self._count("thrown_out")
 
     def on_timer(self, key: Hashable) -> None:
-        """Send again, or reconnect; a newcomer connects once the crowd is complete."""
         super().on_timer(key)
         self._invite()
         self._again()
 
     def _invite(self) -> None:
-        """One newcomer at a time, once the crowd is complete."""
         if self.character == "crowd" and not self._comes and not self.pending and self.newcomers < MAX_UTTERANCES:
             self._comes = True
             self.newcomers += 1

@@ -107,7 +107,6 @@ class Caller:
         self._answers[self._next()] = Answered(status, {}, b"", why)
 
     def give_up(self, number: int) -> None:
-        """Stop waiting for this answer; a late one is ignored."""
         self._answers[number] = Answered(UNANSWERED, {}, b"")
         self._given_up.add(number)
 

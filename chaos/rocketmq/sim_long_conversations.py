@@ -41,7 +41,6 @@ class Line:
         self.posted: dict[int, int] = {}
         """By number: codes of requests whose answers a later step reads."""
         self.is_stray = False
-        """Whether an unrequested answer, or bytes that are not a frame, arrived."""
         self.is_closed = False
 
     def take(self, data: bytes, asked: int | None) -> None:
@@ -129,7 +128,6 @@ class Conversing:
     # Actions of the client.
 
     def hold(self, steps: Conversation) -> None:
-        """Run the steps, until the node, or a connection with a pending request, ends."""
         self.node.peers.io = self
         for number, step in enumerate(steps):
             if step.wait_ms:

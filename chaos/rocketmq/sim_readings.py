@@ -31,8 +31,6 @@ _NOTHING = ReportTap()
 
 
 class Watcher:
-    """Converts a node's own trace of its log into events."""
-
     def __init__(self, evidence: SimReadings, host: Host) -> None:
         self.evidence = evidence
         self.host = host
@@ -157,7 +155,6 @@ class SimReadings(Readings, Context):
     # The HA link.
 
     def opened(self, end: End, accepted: bool) -> None:
-        """An HA connection is open at this end: tap it."""
         if end.link.port != "ha":
             return
         if end.host.name == "rogue_master":

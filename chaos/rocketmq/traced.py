@@ -47,8 +47,6 @@ some of these come from outside: see :mod:`pairproof.chaos.rocketmq.outside.view
 
 
 class TraceWatcher(LogWatcher):
-    """Traces the callbacks of a broker, then logs them as the broker does."""
-
     def __init__(self, trace: Trace, log: Log, name_servers: int) -> None:
         super().__init__(log, name_servers)
         self.trace = trace

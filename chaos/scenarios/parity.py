@@ -47,7 +47,6 @@ class Row(NamedTuple):
     seconds: tuple[float, ...]
     differences: tuple[Difference, ...]
     reasons: tuple[tuple[str, ...], ...]
-    """By lab: the reasons of a result that is not green."""
     lacking: tuple[tuple[str, ...], ...]
     """By lab: the abilities that it lacks for it."""
 

@@ -80,7 +80,6 @@ class Result(NamedTuple):
 
     @property
     def not_judged(self) -> tuple[str, ...]:
-        """Laws of the scenario that are observable here, and that no trial judged."""
         settled = (
             Verdict.HOLDS, Verdict.DEVIATES, Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.NOT_OBSERVABLE,
         )  # fmt: skip
@@ -109,7 +108,6 @@ class Result(NamedTuple):
 
     @property
     def stalled(self) -> bool:
-        """Whether the lab's machine stalled in one of the trials."""
         return any(each.stalled for each in self.played)
 
     @property

@@ -89,7 +89,6 @@ class Recording:
         return any(each.law == law and each.trial in numbers for each, _ in self.findings)
 
     def results(self) -> list[Result]:
-        """Results of the scenarios with at least one recorded trial."""
         return [
             result(each, self.played[each.name], len(self.plan.trials(each)))
             for each in self.scenarios

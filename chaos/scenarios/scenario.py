@@ -122,7 +122,6 @@ class Case(NamedTuple):
         return {law for each in (self.expect, *(more for _, more in self.apart)) for law in each.judged}
 
     def on(self, version: str, known: Collection[str]) -> Case:
-        """The case for a target that behaves as this version, with these known deviations."""
         wanted = self.expect
         for only, more in self.apart:
             wanted = wanted.plus(more) if only.holds(version, known) else wanted
@@ -130,7 +129,6 @@ class Case(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The variables' values as text; empty if there are none."""
         return ", ".join(f"{key}={value}" for key, value in self.values.items())
 
 

@@ -24,8 +24,6 @@ class Moment(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A step's begin and end; a fault without a heal ends with the case."""
-
     step: Step
     begin_ms: int
     end_ms: int

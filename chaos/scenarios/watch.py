@@ -149,7 +149,6 @@ class Live:
         return made
 
     def rows(self) -> list[tuple[str, str]]:
-        """The view of the trial that runs in this process, if any."""
         if self._seen is None:
             return []
         session, sight = self._seen

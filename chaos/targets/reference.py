@@ -155,9 +155,7 @@ class ReferenceTarget(NamedTuple):
             else:
                 configuration.check_setting(key, value)
         if topology.has_other(merged) and not topology.has_names(merged):
-            raise UsageError(
-                "lab.others needs a name server, from which clients get its address: set lab.nameServer=1, too"
-            )
+            raise UsageError("lab.others needs a name server, where clients find it: set lab.nameServer=1, too")
         _check_users_choice(merged)
         for node in topology.nodes(topology.slaves(merged)):
             self.config(node, merged)
@@ -175,7 +173,6 @@ class ReferenceTarget(NamedTuple):
         return own_kinds() - store.KINDS
 
     def questions(self, node: str) -> Asking:
-        """The questions that one node can be asked about its log at a trial's end."""
         return questions.OF_REFERENCE
 
     @property
@@ -210,7 +207,6 @@ class ReferenceTarget(NamedTuple):
         return max(sync.first, sync.every + sync.rest)
 
     def plan(self, settings: Args) -> Plan:
-        """The reference's nodes, in every form: sans-IO, forked, in the lab's own image."""
         return planning.plan(
             settings, lambda node: self.config(node, settings), lambda node: self.forms(node, settings)
         )

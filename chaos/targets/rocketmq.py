@@ -137,7 +137,6 @@ class RocketMQTarget(NamedTuple):
         return ReferenceTarget(stands_for=nearest(_version(self.master)))
 
     def runs(self, side: str) -> configuration.Program:
-        """A side's programs, with the settings that any of them has."""
         own = self._programs(side)
         releases = [_version(each) or each for each in own if each != TARGET.name]
         if not releases:

@@ -124,7 +124,6 @@ class Proxies:
         self._shaping = RLock()
 
     def close(self) -> None:
-        """Close the connection to the server; the next call opens another."""
         self._transport.close()
 
     def version(self) -> str:

@@ -129,7 +129,6 @@ class Connection:
             return made
 
     def _silence(self, why: BaseException, limit_s: float) -> str:
-        """The message for an engine that did not answer; a timeout marks it as dead."""
         causes = list(_causes(why))
         first = causes[-1]
         if isinstance(first, PermissionError):

@@ -98,7 +98,6 @@ class ContainerFaults(StoreFaults):
         return Limited(found, mb, was_up, killed)
 
     def lift_memory(self, handle: Limited) -> Effect:
-        """Restore the previous limit, as far as no other fault limits it."""
         node = handle.node
         self._bury_at_once(node)
         starved = handle.was_up and not node.is_up and node.is_starved(node.status())

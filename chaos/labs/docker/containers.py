@@ -29,8 +29,6 @@ UNFROZEN = "unable to freeze"
 
 
 class Bind(NamedTuple):
-    """A file or a folder of this machine at the same path in a container."""
-
     source: Path
     read_only: bool = False
     propagation: str = "rprivate"
@@ -107,7 +105,6 @@ class Container:
         return State(found["Running"], found["Paused"], int(found["ExitCode"]), found["OOMKilled"])
 
     def wait(self, limit_s: float) -> State:
-        """Its state after its end, or at the time limit."""
         ends = time.monotonic() + limit_s
         while (found := self.state()).running and time.monotonic() < ends:
             time.sleep(POLL_S)
@@ -145,7 +142,6 @@ class Container:
         self._ask("unpause", "unpause")
 
     def logs(self, lines: int = LOG_LINES) -> str:
-        """The last lines of its output, over all of its starts."""
         return bytes(self._ask("read the log of", "logs", tail=lines)).decode(errors="replace")
 
     def disconnect(self) -> None:

@@ -53,8 +53,6 @@ class Made(NamedTuple):
 
 
 class Engine(Connection):
-    """A connection to the engine, with the calls of labs."""
-
     def network(self, lab: Path) -> Network:
         """A lab's network with 254 addresses that are unrouted on this machine. LabError if there is none left."""
         why: object = "routes of this machine lead to all of them"
@@ -149,7 +147,6 @@ class Engine(Connection):
         return removed
 
     def _wait_gone(self, lab: Path) -> None:
-        """Wait until its containers are gone, also those that another client removes."""
         ends = time.monotonic() + GONE_S
         while self._containers(f"{LABEL}={lab}"):
             if time.monotonic() > ends:

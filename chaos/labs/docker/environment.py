@@ -134,7 +134,6 @@ class DockerEnvironment(Environment):
     # Addresses.
 
     def host(self, name: str) -> str:
-        """The address of a node or a part of the lab."""
         if name not in self._hosts:
             self._hosts[name] = NODES + len(self._hosts) - len(HOSTS)
         return self.network.address(self._hosts[name])
@@ -151,7 +150,6 @@ class DockerEnvironment(Environment):
         return Address(self.host(node.name), NODE_PORT)
 
     def own(self, name: str) -> Address:
-        """A port of this process on the network's gateway, where containers reach it."""
         if name not in self._own:
             self._own[name] = self.leases.take()[0]
         return Address(self.network.gateway, self._own[name])
@@ -175,7 +173,6 @@ class DockerEnvironment(Environment):
         return name
 
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
-        """A node whose container is made at its first start."""
         node = NodeContainer(self, folder, plan, net)
         self._nodes.append(node)
         return node

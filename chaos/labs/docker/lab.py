@@ -26,8 +26,6 @@ class DockerSession(RealSession):
 
 
 class DockerLab(RealLab):
-    """Runs nodes that are programs, and have an image, in containers."""
-
     name = "docker"
     hosts = frozenset((Program, Image))
     session_class = DockerSession

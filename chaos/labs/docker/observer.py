@@ -35,8 +35,6 @@ COLUMNS = ("node", "incarnation", "link", "side")
 
 
 class TraceWriter:
-    """Writes listeners' reports to a trace, in the machine's time."""
-
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.add: Callable[..., None] = self._add
@@ -54,8 +52,6 @@ class TraceWriter:
 
 
 class Observer:
-    """Its taps by link name, and the handlers of requests."""
-
     def __init__(self) -> None:
         self.taps: dict[str, Tap] = {}
         self.listener: Listener | None = None
@@ -80,7 +76,6 @@ class Observer:
             writer.close()
 
     async def answer(self, line: bytes) -> tuple[dict[str, Any], bytes]:
-        """The answer to a request, and the bytes behind it."""
         try:
             request = json.loads(line)
             done: Any = getattr(self, f"do_{request.pop('do')}")(**request)

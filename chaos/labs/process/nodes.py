@@ -27,7 +27,6 @@ class NodeProcess(RealNode):
         return self._last
 
     def status(self) -> Status:
-        """The status of its process, or of the last one."""
         assert self._last is not None
         return self.supervisor.status(self._last)
 

@@ -66,7 +66,6 @@ class Control:
         self.set(field, self.get(field) + 1)
 
     def pass_point(self, point: str) -> None:
-        """Called by the node; it stops if this pass is armed."""
         stops_at = self.get(STOPS_AT[point])
         if not stops_at:
             return

@@ -58,7 +58,6 @@ class Environment:
         raise NotImplementedError
 
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
-        """A node of the trial with this folder, not started."""
         raise NotImplementedError
 
     def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
@@ -85,7 +84,6 @@ class Environment:
     # Common to all labs.
 
     def link(self, plan: Plan, name: str) -> LinkPorts:
-        """A link's addresses, and its proxy, which does not listen yet."""
         found = self._ways.get(name)
         if found is None:
             found = self._ways[name] = self.way(plan, plan.link(name))

@@ -47,8 +47,6 @@ class Readings:
 
 
 class Evidence:
-    """Records all observations of one trial for the laws. Listeners and views report to it."""
-
     def __init__(
         self, recorder: Recorder, listener: str = "", notes: Mapping[str, Any] = NOTHING, label: str = "ha"
     ) -> None:
@@ -105,7 +103,6 @@ class Evidence:
         self.add(self.now(), "config", name, detail=shown)
 
     def process_started(self, node: str, incarnation: int, trace: View) -> None:
-        """A node's process starts; its trace is read from now on."""
         self._incarnations.append(Incarnation(node, incarnation, trace, self.now()))
 
     def incarnation_at(self, node: str, t: int) -> Incarnation | None:

@@ -20,8 +20,6 @@ from .world import World
 
 
 class Disturbed(NamedTuple):
-    """A disturbed node: the control's field, its increment, and the effects counted before."""
-
     node: RealNode
     field: str
     amount: int

@@ -79,7 +79,6 @@ class Leases:
         raise LabError(f"no free ports are left from {FIRST} to {ends}: end other labs, or other listeners there")
 
     def _lock(self, first: int) -> bool:
-        """Try to lock the block; returns whether this lab has it."""
         lock = socket.socket(socket.AF_UNIX)
         try:
             lock.bind(_LOCK.format(first))

@@ -21,8 +21,6 @@ WHAT = {
 
 
 class OnLink(NamedTuple):
-    """An active toxic, and the counts of its link's taps before it."""
-
     link: Link
     direction: str
     toxic: str
@@ -36,8 +34,6 @@ class OnLink(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A cut link, the connections that it ended, and the attempts refused there before."""
-
     link: Link
     token: object
     closed: int

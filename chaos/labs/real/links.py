@@ -55,8 +55,6 @@ class LinkTap(Protocol):
 
 @dataclass(eq=False)
 class Link:
-    """One link of one trial. ``to``: the server's listening address."""
-
     name: str
     client: str
     server: str
@@ -66,14 +64,12 @@ class Link:
     cuts: list[object] = field(default_factory=list)
     is_open: bool = False
     rogue_master: Address | None = None
-    """The address of a rogue peer in the server's place."""
 
     @property
     def address(self) -> str:
         return str(self.way.near)
 
     def lead(self, rogue_master: Address | None) -> None:
-        """Lead to a rogue master, or to the server again."""
         self.rogue_master = rogue_master
         self.tap.lead(rogue_master or self.to, rogue_master is not None)
 
@@ -107,7 +103,6 @@ class Links:
             await link.tap.start()
 
     async def refresh(self, up: frozenset[str]) -> None:
-        """Open the links that are not cut and whose server is up; shut the others."""
         for link in self.by_name.values():
             wanted = not link.cuts and (link.server in up or link.rogue_master is not None)
             was, link.is_open = link.is_open, wanted

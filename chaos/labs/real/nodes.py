@@ -43,12 +43,10 @@ class RealNode:
         """Readable after the process has ended."""
         self.powered = True
         self.is_stopping = False
-        """Whether it was requested to stop and may still run."""
         self.pauses: list[object] = []
         self.unplugged: list[object] = []
         """Faults that disconnect it from the network."""
         self.halted = False
-        """Whether the lab has stopped it, or is about to."""
         self._net = net
         self._held = 0
         """Held flushes counted before its process started."""
@@ -62,7 +60,6 @@ class RealNode:
         raise NotImplementedError
 
     def status(self) -> Status:
-        """The status of its process, or of the last one."""
         raise NotImplementedError
 
     def freeze(self) -> None:

@@ -18,7 +18,6 @@ MAX_WORDS = 300
 """Longest last line of a node in a history, in characters; ``logs`` have more of it."""
 
 _CRASHED = {Cause.OWN: "own", Cause.REFUSED: "own", Cause.DISK: "disk", None: "stuck"}
-"""A crash's status by its cause; other causes have none."""
 
 
 class Processes:
@@ -126,7 +125,6 @@ class Processes:
         self.end(node)
 
     def forget(self, node: RealNode) -> None:
-        """A node's process has ended, or is about to: its end is expected."""
         if node.pidfd is not None:
             self.world.loop.remove_reader(node.pidfd)
         node.ended()

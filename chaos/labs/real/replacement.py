@@ -17,8 +17,6 @@ from .world import World
 
 
 class Replaced(NamedTuple):
-    """A node that runs another program, and the effect of that."""
-
     node: RealNode
     effect: Effect
 

@@ -190,7 +190,6 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> list[Stall]:
-        """Stop sampling; returns all stalls. LabError if sampling ended early."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()

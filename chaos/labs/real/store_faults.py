@@ -17,8 +17,6 @@ from .nodes import RealNode
 
 
 class Taken(NamedTuple):
-    """A change of a node's disk, and how to undo it."""
-
     node: RealNode
     amount: int
     undo: Callable[[], object]
@@ -106,7 +104,6 @@ class StoreFaults(NodeFaults):
             return image
 
     def restore_image(self, handle: Image) -> Effect:
-        """End the process, restore the copy durably, and start it again."""
         node, copy = handle
         effect = dict(self.kill(node.name))
         assert node.store is not None

@@ -39,8 +39,6 @@ Image = Mapping[str, bytes]
 
 
 class Stores:
-    """The stores of one lab; they go with its folder."""
-
     def __init__(self, folder: Path, size_mb: int = SIZE_MB, devices: bool = True) -> None:
         self.folder = folder / "stores"
         self.folder.mkdir()
@@ -281,7 +279,6 @@ def copy_files(store: Path, prefixes: Collection[str]) -> dict[str, bytes]:
 
 
 def _lost(keep: str, lo: int, hi: int) -> tuple[int, int]:
-    """The range of a log's unflushed bytes [lo, hi) that is lost."""
     middle = lo + (hi - lo) // 2
     if keep == "half":
         return middle, hi

@@ -47,8 +47,6 @@ LOG = "keeper.log"
 
 
 class SupervisorServer:
-    """The supervisor's own side: its children, and the requests for them."""
-
     def __init__(self, sock: socket.socket, folder: Path, leave: Sequence[str]) -> None:
         self.sock = sock
         self.folder = folder
@@ -116,7 +114,6 @@ class SupervisorServer:
         return {"alive": alive}
 
     def do_stop(self, pid: int) -> dict[str, Any]:
-        """Stop a child; returns its status after all its threads have stopped."""
         self.do_signal(pid, signal.SIGSTOP)
         ends = time.monotonic() + STOP_S
         while (found := self._poll(pid)).state == "running":
@@ -240,7 +237,6 @@ class Supervisor:
         return int(self._ask("exec", argv=list(argv), output=str(output), environment=found)["pid"])
 
     def signal(self, pid: int, number: int) -> bool:
-        """Signal a process of this lab; False if it had ended."""
         return bool(self._ask("signal", pid=pid, number=int(number))["alive"])
 
     def stop_and_wait(self, pid: int) -> Status:
@@ -255,7 +251,6 @@ class Supervisor:
         return {int(pid): Status(*found) for pid, found in self._ask("status", pid=None)["status"].items()}
 
     def wait(self, pid: int, limit_s: float) -> Status:
-        """Its status after its end, or at the time limit."""
         ends = time.monotonic() + limit_s
         while not (found := self.status(pid)).over and time.monotonic() < ends:
             time.sleep(POLL_S)

@@ -52,8 +52,6 @@ def forwarders(link: LinkPlan, listener: Listener | None) -> Callable[[], Forwar
 
 
 class Door:
-    """A listening address, and its connections that lead on to ``to``."""
-
     def __init__(self, address: Address, to: Address) -> None:
         self.address = address
         self.to = to
@@ -126,7 +124,6 @@ class Tap(Door):
         self.forwarder = forwarder
         self.buffer = buffer
         self.is_rogue_master = False
-        """Whether it leads to a rogue peer in the server's place."""
         self._far_listener: asyncio.Server | None = None
         self._waiting: deque[Forwarder] = deque()
         self._lets_in = False

@@ -91,7 +91,6 @@ class Wire(asyncio.Protocol):
             self.transport.resume_reading()
 
     def connection_lost(self, why: Exception | None) -> None:
-        """It ended; so does the other side, after its pending bytes."""
         how = self.cause or ITSELF
         self.ended(how)
         if self.other is not None:
@@ -116,11 +115,9 @@ class Forwarder:
 
     def __init__(self) -> None:
         self.up, self.down = [0, 0], [0, 0]
-        """Bytes received by one tap, and forwarded by the other."""
         self.open = {CLIENTS: False, SERVERS: False}
         self.has_server = False
         self.tapped = True
-        """Whether it leads to the link's server, not to a rogue master."""
         self.is_over = False
         self.wires: list[Wire] = []
 

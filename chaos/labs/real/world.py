@@ -68,7 +68,6 @@ class World:
         self.loop.set_exception_handler(self._went_wrong)
 
     def _watched(self) -> Iterator[Watched]:
-        """All processes that must be punctual; a thread calls it."""
         yield harness()
         yield from self.environment.helpers()
         for node in list(self.nodes.values()):
@@ -141,7 +140,6 @@ class World:
         return self.run(asyncio.to_thread(work))
 
     def drained(self) -> None:
-        """Wait until the bytes that nodes have sent are recorded."""
         self.run(asyncio.sleep(DRAIN_S))
         self.environment.drain()
         self.evidence.poll()

@@ -31,7 +31,6 @@ class Cable:
         self._incoming: deque[Waiting] = deque()
 
     def keep_outgoing(self, chunk: bytes | None, function: Callable[..., Any], *arguments: Any) -> None:
-        """Hold outgoing bytes, or (None) the end of a connection."""
         self._count(chunk)
         self._outgoing.append((function, arguments))
 

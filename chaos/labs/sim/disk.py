@@ -104,15 +104,12 @@ class SimFile:
         self.blocks.update(needed)
 
     def make_durable(self, ranges: list[Range]) -> None:
-        """The page cache's bytes in these ranges survive a power loss from now on."""
         self.on_disk = True
         for lo, hi in ranges:
             self.durable[lo:hi] = self.cache[lo:hi]
 
 
 class SimDisk:
-    """The store directory of one node, which outlives its crashes."""
-
     def __init__(self) -> None:
         self.files: dict[str, SimFile] = {}
         self.lies: list[ActiveFault] = []
@@ -299,7 +296,6 @@ def _scattered(pending: list[Part]) -> list[Part]:
 
 
 def _lost(pending: list[Part], keep: str) -> list[Part]:
-    """The part of the unflushed ranges that a power loss drops."""
     if keep == "none":
         return pending
     if keep == "derived":

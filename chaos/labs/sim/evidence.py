@@ -84,7 +84,6 @@ class Evidence(Observer):
     # Nodes.
 
     def lab(self, healthy_ns: int, settings: Args) -> None:
-        """The lab itself: the transit time of a healthy client's call, and its settings."""
         own = {key: value for key, value in settings.items() if key.startswith("lab.")}
         self.add(self.kernel.now, "lab", f="sim", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
@@ -98,7 +97,6 @@ class Evidence(Observer):
             self.closed(end, "local")
 
     def failed(self, host: Host, why: BaseException) -> None:
-        """A node ends by itself, perhaps because its disk failed."""
         status = "disk" if _is_for_its_disk(host, why) else "stuck" if isinstance(why, Stuck) else "own"
         self.crashed(host, "process", 0, status, described(why))
         if isinstance(why, Overgrown):

@@ -95,7 +95,6 @@ class Host:
 
     @property
     def skew_ms(self) -> int:
-        """How far its wall clock is ahead of the true time."""
         return sum(skew.amount for skew in self.clock_skews)
 
     # Effects: calls of the node.
@@ -258,7 +257,6 @@ class Host:
         self.ends.clear()
 
     def stop(self) -> None:
-        """SIGTERM: the node stops in an orderly way, then its process ends."""
         if self.node is not None:
             self.call(self.node.on_stop)
         self.kill()
@@ -285,7 +283,6 @@ class Host:
                 self.timer(thread, self.kernel.now)
 
     def resume(self) -> None:
-        """The process continues with its pending work in order, unless another fault pauses it."""
         while self.waiting and not self.pauses:
             function, arguments = self.waiting.popleft()
             function(*arguments)

@@ -79,13 +79,11 @@ class Kernel:
         return True
 
     def next_at(self) -> float:
-        """Time of the next event, ns; infinity if there is none."""
         heap = self._heap
         while heap and heap[0][2] is None:
             heappop(heap)
         return heap[0][0] if heap else float("inf")
 
     def run_until(self, until: int) -> None:
-        """Run everything that is due up to ``until``, where the clock stands afterwards."""
         while self.step(until):
             pass

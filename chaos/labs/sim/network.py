@@ -65,8 +65,6 @@ class Link:
 
 
 class End:
-    """One end of a connection. ``outgoing`` is the direction of its bytes."""
-
     __slots__ = (
         "abrupt", "gathered", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "severed",
         "tap_in", "tap_out", "wants_room",
@@ -142,7 +140,6 @@ class Network:
             self._forget(end)
 
     def reset(self, end: End) -> int:
-        """End both ends at once with all bytes in flight; returns those bytes."""
         return self._end_both(end, "reset")
 
     def vanish(self, end: End) -> None:
@@ -295,7 +292,6 @@ class Network:
             end.pipe = None
 
     def cut(self, link: Link) -> ActiveFault:
-        """Close every connection of the link in an orderly way and refuse new ones."""
         fault = ActiveFault()
         link.cuts.append(fault)
         for end in standing(link):
@@ -319,7 +315,6 @@ class Network:
         return fault
 
     def end_severed(self, link: Link, fault: ActiveFault) -> None:
-        """Notify ends that are still open of the connection's end."""
         for end in standing(link):
             if end.severed is fault:
                 self.reset(end)

@@ -234,7 +234,6 @@ class NodeFaults:
         return host, host.disk.image()
 
     def restore_image(self, handle: tuple[Host, SimDisk]) -> Effect:
-        """End the process, restore the copy durably, and start it again."""
         host, image = handle
         effect = self._replace(host, image, "image")
         self.restart(host.name)

@@ -73,7 +73,6 @@ class Pipe:
         self.ended = False
         self.leaving = 0
         self.swallowed = 0
-        """Bytes inside the pipe that have left the sender's socket."""
 
     def idle(self) -> bool:
         return not self.stages and not self.leaving
@@ -119,7 +118,6 @@ class Pipe:
             self._push(at, None)
 
     def kill(self) -> int:
-        """End the connection; returns its bytes that have left the sender's socket."""
         for stage in self.stages:
             stage.silence()
         self.stages.clear()

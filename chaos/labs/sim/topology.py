@@ -13,7 +13,6 @@ ROGUE_SLAVE, ROGUE_MASTER = "rogue_slave", "rogue_master"
 """Machines outside the plan: rogue peers that reach every port of every node, and a rogue master in a node's place."""
 
 Ways = dict[str, Link]
-"""From an address, or a link's name, to the link."""
 
 
 class Topology(NamedTuple):

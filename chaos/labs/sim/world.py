@@ -72,7 +72,6 @@ class World:
         self.evidence.addresses = found.addresses
 
     def start(self, driver: Driver) -> None:
-        """Record the settings, prepare the stores and start every node."""
         trip_ns = self.latency_ns * self.spread + (self.gather_ns or 0)
         self.evidence.lab(2 * trip_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
         for name in self.processes:
@@ -94,7 +93,6 @@ class World:
             host.flush_spread = self.spread, Random(f"{self.seed}/flushes/{host.name}")
 
     def machine(self, name: str, ways: Mapping[str, Link]) -> Host:
-        """A machine, with its link for each address or link name."""
         return Host(name, self.kernel, self.network, self.evidence, self.flush_ns, ways)
 
     def boot(self, name: str) -> None:
@@ -209,7 +207,6 @@ class World:
         return self.hosts[name]
 
     def rogue_host(self) -> Host:
-        """A rogue peer's own machine, from which all ports can be reached."""
         self._rogue_peers += 1
         return self.machine(f"hostile-{self._rogue_peers}", self.hosts["rogue_slave"].ways)
 

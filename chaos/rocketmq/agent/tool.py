@@ -16,7 +16,6 @@ from ..install import Fetched, maven
 SOURCE = resources.files(__package__)
 FILES = ("pom.xml", "pairproof/Agent.java", "pairproof/Seams.java")
 HOOKS = frozenset(("stalled", "slow_ms", "lies", "undispatched", *TRIGGERS))
-"""The numbers of a lab's control file that it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
 TELLS = frozenset(("flush",))
 """The event types that it traces."""
 BUILD_S = 600

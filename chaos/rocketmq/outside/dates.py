@@ -148,7 +148,6 @@ def _reach(times: Times, offset: int, t: int) -> None:
 
 
 def _placed(rows: list[Event], seen: _Seen, invoked: Mapping[str, int]) -> list[Event]:
-    """One incarnation's appends, in the log's order, with possible times."""
     bounds = [(_caused(each, seen, invoked), _latest(each, seen)) for each in rows]
     latest, ends = NEVER, []
     for _, upper in reversed(bounds):

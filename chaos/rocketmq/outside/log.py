@@ -24,10 +24,8 @@ class LogFollower:
         self.begin: int | None = None
         self.end: int | None = None
         self._file: tuple[int, int] | None = None
-        """Start and size of the file that it ends in."""
 
     def poll(self) -> Iterator[Found]:
-        """New entries since the last poll, in the log's order."""
         if self._file is None:
             self._file = self._first()
             if self._file is None:

@@ -58,7 +58,6 @@ class QueuesFollower:
                 self._sizes[each.lo] = each.hi - each.lo
 
     def poll(self) -> list[Reached]:
-        """The queues' progress since the last poll, record by record."""
         began = time.monotonic_ns()
         if not self._waiting and began - self._polled < REST_NS:
             return []
@@ -101,7 +100,6 @@ class _Queue:
         self._left: dict[int, bytes] = {}
         """By position: entries that the process found there."""
         self._odd = b""
-        """The entry at the next position at the last poll, if it matched no record."""
         if log_end is not None and self._begin():
             self._pass_over(log_end)
 
@@ -132,7 +130,6 @@ class _Queue:
         return self._size > 0
 
     def _pass_over(self, log_end: int) -> None:
-        """Skip an earlier incarnation's entries: those that recovery keeps, then others."""
         reached, next_ = 0, None
         for data in self._entries(to_end=True):
             offset, size, _ = entry = _ENTRY.unpack(data)

@@ -62,7 +62,6 @@ class SavesFollower:
         return sorted(found)
 
     def _watch(self) -> bool:
-        """Whether the folder is watched now; it may not exist yet."""
         done: bool = _libc.inotify_add_watch(self._fd, os.fsencode(self.folder), _CLOSE_WRITE | _MOVED_TO) >= 0
         # On a disk without power nothing is saved.
         if not done and ctypes.get_errno() not in (errno.ENOENT, errno.EIO):

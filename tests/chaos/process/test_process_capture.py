@@ -257,7 +257,7 @@ def test_a_master_that_is_not_there_is_said_and_its_start_is_a_line(tmp_path: Pa
     assert [each.partition(" (")[0] for each in made.said] == [f"nothing answers at {made.master}"]
     assert "Connection refused" in made.said[0]
     lines = [each["event"] for each in made.recording.events]
-    assert lines[1:] == ["master started: its HA port answers, after it had refused 2 connections"]
+    assert lines[1:] == ["master started: its HA port answers, after 2 refused connections"]
     starts = judge_capture(tmp_path / "captured", []).history.lines.happenings
     assert ("master", "start", True) in [(each.node, each.what, each.known) for each in starts]
 
