@@ -72,9 +72,9 @@ def ports_by_asker(found: Mapping[str, Proxy]) -> dict[str, int]:
     return {asker: found[link].port for asker, link in askers.items() if link in found}
 
 
-def views(found: Mapping[str, Proxy], given: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """By asker: registered addresses and their replacements. ``given``: the clients' addresses by link."""
-    seen = {CLIENT: {f"{REGISTERED}:{found[link].port}": address for link, address in given.items()}}
+def views(found: Mapping[str, Proxy], clients: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By asker: registered addresses and their replacements. ``clients``: the clients' addresses by link."""
+    seen = {CLIENT: {f"{REGISTERED}:{found[link].port}": address for link, address in clients.items()}}
     for slave, *links in zip(topology.SLAVES, topology.META_LINKS, topology.HA_LINKS, strict=True):
         # A slave derives the fast port from the main port.
         seen[slave] = {f"{REGISTERED}:{found[link].port}": f"{TOXIPROXY}:{found[link].listen}" for link in links}
@@ -97,7 +97,7 @@ def run_broker(name: str) -> None:
     serve(settings(broker_settings(name, proxies()), anywhere=True), Log(), Classes(shell=BehindProxies))
 
 
-def run_names(given: Mapping[str, str]) -> None:
+def run_names(clients: Mapping[str, str]) -> None:
     """Run until a signal; errors as for ``serve``."""
     found = proxies()
     ports = ports_by_asker(found)
@@ -109,7 +109,7 @@ def run_names(given: Mapping[str, str]) -> None:
             bind=EVERYWHERE,
             ports=[(port, asker) for asker, port in ports.items()],
             limits=Limits(idle_s=given.idle_s),
-            build=name_server(NameServer, views(found, given)),
+            build=name_server(NameServer, views(found, clients)),
             started=lambda: f"name server listens on {EVERYWHERE}, a port for each asker: {ports}",
             stopped=lambda: "stopped",
             ignored=given.ignored,
@@ -121,7 +121,7 @@ def run_names(given: Mapping[str, str]) -> None:
 def program(arguments: list[str]) -> Callable[[], None] | str:
     """The action for these arguments, or one line with their error."""
     name, *rest = arguments or [""]
-    given = dict(each.split("=", 1) for each in rest if "=" in each)
+    clients = dict(each.split("=", 1) for each in rest if "=" in each)
     if name not in topology.PROCESSES:
         return f"there is no node {name!r}: give one of {', '.join(topology.PROCESSES)}"
     if name != topology.NAMES:
@@ -130,7 +130,7 @@ def program(arguments: list[str]) -> Callable[[], None] | str:
         link, _, address = each.partition("=")
         if link not in CLIENT_PROXIES or ":" not in address:
             return f"{each!r} is not LINK=HOST:PORT with one of {', '.join(CLIENT_PROXIES)}"
-    return lambda: run_names(given)
+    return lambda: run_names(clients)
 
 
 def main(arguments: list[str]) -> int:

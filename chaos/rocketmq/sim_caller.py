@@ -42,7 +42,7 @@ class Frame(NamedTuple):
     made: bytes | Callable[[int, Sequence[Answered]], bytes]
     """Its bytes, or a function from its number and the previous answers to its bytes."""
     is_read: bool = False
-    """Whether it changes nothing and depends on no answer: such requests may be in flight next_frames."""
+    """Whether it changes nothing and depends on no answer: such requests may be in flight together."""
     may_wait: bool = False
     """Whether a correct node may answer it only after a slave or a disk has: the caller does not wait for that."""
 
