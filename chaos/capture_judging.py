@@ -1,8 +1,8 @@
 """Judges a capture of real brokers: the laws over its history, and the reference slave over its streams.
 
-Two things are asked besides the laws: that the master's streams are frames at all (``stream-framing``), and that the
-reference slave, fed with what each real slave received in several segmentations, makes byte for byte the commit log
-that the real one made of it (``reference-slave``).
+Two checks besides the laws: the master's streams consist of frames (``stream-framing``); and the reference slave, fed
+with the bytes that each real slave received, split in several ways, writes byte for byte the real slave's commit log
+(``reference-slave``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .replay_stream import Replayed, feed_reference_slave, segmentations
 
 
 class Check(NamedTuple):
-    """One thing asked besides the laws. ``judged``: how often; ``why``: what was wrong, empty if nothing."""
+    """A check besides the laws. ``why``: the failures, empty if it holds."""
 
     id: str
     verdict: Verdict
@@ -37,25 +37,21 @@ class Check(NamedTuple):
 
 
 class JudgedCapture(NamedTuple):
-    """What came of a capture."""
-
     history: CapturedHistory
     laws: list[Judgement]
-    """Known deviations of the captured version apart; none where nothing says which version it is."""
+    """Includes known deviations of the captured version; none if the version is unknown."""
     checks: list[Check]
     does: str = deviations.FAIL
-    """What a known deviation does. A capture is of somebody's own brokers, as a run under files that were brought."""
+    """Effect of a known deviation: a capture is of the user's own brokers, as is a run with brought files."""
 
     @property
     def deviations(self) -> list[dict[str, Any]]:
-        """Those that explain what was broken (:class:`harness.judging.deviations.Seen`)."""
         seen = deviations.Seen()
         seen.add(self.laws)
         return seen.rows()
 
     @property
     def known_fails(self) -> bool:
-        """Whether it fails by what is known."""
         return deviations.fails({"known_deviations": self.does, "deviations": self.deviations})
 
     @property
@@ -69,12 +65,12 @@ def judge_capture(
     folder: Path, laws: Iterable[type[Law]], checks: bool = True, brought: Mapping[str, Path] = NOTHING,
     does: str = deviations.FAIL,
 ) -> JudgedCapture:  # fmt: skip
-    """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is no capture.
+    """Judge a capture folder by ``laws``, and make the two checks if ``checks``. UsageError if it is not a capture.
 
     ``brought``: as for :func:`pairproof.chaos.observers.capture_folder.open_capture`.
     """
     history = read_capture(folder, brought)
-    found = [_doubted(each, history.told.unended) for each in judge(history.events, laws, history.observes)]
+    found = [_doubted(each, history.lines.unended) for each in judge(history.events, laws, history.observes)]
     made = [_framing(history), _reference_slave(folder, history)] if checks else []
     version = history.version
     releases = dict.fromkeys((topology.MASTER, topology.SLAVES[0]), version.name) if version.is_known else {}
@@ -83,7 +79,7 @@ def judge_capture(
 
 
 def _doubted(judgement: Judgement, unended: list[str]) -> Judgement:
-    """A fault excuses what it disturbs until it ends: where nobody knows when that was, nothing is known to hold."""
+    """A fault excuses disturbed events until it ends. If its end is unknown, no law is known to hold."""
     if judgement.verdict is not Verdict.HOLDS or not unended:
         return judgement
     return judgement._replace(verdict=Verdict.UNKNOWN, doubt=unended[0])
@@ -103,7 +99,7 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
     for node in sorted({each.node for each in history.connections if (folder / "store" / each.node).is_dir()}):
         heard = [each for each in history.connections if each.node == node]
         if _first_report(heard[0]):
-            # It had a log before the capture began, of which the streams do not tell.
+            # Its log is older than the capture, so the streams do not contain all of it.
             continue
         streams = [each.stream("m2s") for each in heard]
         cuts = {number: history.cuts[each.name] for number, each in enumerate(heard) if each.name in history.cuts}
@@ -124,20 +120,18 @@ def _reference_slave(folder: Path, history: CapturedHistory) -> Check:
 
 
 def _first_report(connection: Connection) -> int:
-    """How far a slave's log went when it connected; 0 if it did not say."""
     return next(iter(ReportTap().feed(connection.stream("s2m"))), 0)
 
 
 def _reported(connection: Connection) -> int:
-    """The most that a slave said of how far its log goes."""
     return max(ReportTap().feed(connection.stream("s2m")), default=0)
 
 
 def _difference(replayed: Replayed, real: LogReading, sent: int, reported: int) -> str | None:
-    """How the reference slave's log is not the real one's; None if it is the same.
+    """The first difference between the reference slave's log and the real one's; None if they are equal.
 
-    Nobody knows how much of what came last the real slave had read when it ended: it holds at least what it reported.
-    Files are full of zeros behind what was written.
+    The real slave may have ended before it read the last bytes. It holds at least the bytes that it reported. Files are
+    filled up with zeros.
     """
     if replayed.start != real.start:
         return f"the log starts at {replayed.start}, the real slave's at {real.start}"

@@ -1,4 +1,4 @@
-"""What a target brings beside its nodes: what operations are for it, and what the script of a trial asks of it."""
+"""A target's part besides its nodes: its operations, and the queries of a trial's script."""
 
 from __future__ import annotations
 
@@ -9,41 +9,37 @@ from ..harness.history import MS
 
 
 class Probing(Protocol):
-    """A target's clients, as the script of a trial uses them."""
-
     @property
     def phase_of(self) -> Mapping[int, str]:
-        """How each call has ended, by its number: ``ok``, ``fail`` or ``info``."""
+        """Each finished call's result by its number: ``ok``, ``fail`` or ``info``."""
 
     def probe(self) -> int:
-        """Start a call that shows whether the system is alive and replicates; its number."""
+        """Start a call that shows whether the system is alive and replicates; returns its number."""
 
     def answered(self) -> bool:
-        """Whether no call is under way."""
+        """Whether no call is in flight."""
 
 
 class Driver:
-    """What a target's operations are in one trial, and what the script of the trial asks of the target.
+    """A target's operations in one trial, and the queries of its script.
 
-    Made once the links are there, and before a node starts. A target's own class has at least ``parts`` and
-    ``clients``.
+    Made after the links and before a node starts. A target's own class has at least ``parts`` and ``clients``.
     """
 
     parts: tuple[object, ...] = ()
-    """Those with the abilities that operations, and the target's own faults, need."""
+    """Objects with the abilities that operations, and the target's own faults, need."""
     clients: Probing
     call_ns = 10_000 * MS
-    """After which a call is given up."""
     has_names: bool = False
-    """Whether clients and replicas go on by themselves when calls have ended, and are waited for."""
+    """Whether clients and replicas continue on their own after the last call, so that the script waits for them."""
     sync_ns = 0
-    """The period in which replicas do so."""
+    """The period of replica synchronization."""
 
     def config(self, node: str) -> str | None:
         """A node's settings as JSON, for the history; None for a node without."""
 
     def stand(self, nodes: Collection[str]) -> bool:
-        """Whether these nodes, which serve, have done what those that start later wait for."""
+        """Whether these serving nodes meet the conditions of nodes that start later."""
         return True
 
     def linked(self) -> bool:
@@ -51,51 +47,50 @@ class Driver:
         return True
 
     def ends(self) -> set[int | None]:
-        """Where the logs of all replicas end, or whatever is equal once they agree; None for a node that is down."""
+        """Log ends of all replicas, or another value that is equal once they agree; None for a node that is down."""
         return {0}
 
     def resting(self) -> Callable[[], bool]:
-        """A question, asked from now on: whether all have :meth:`agreed`, or cannot any more."""
+        """A predicate that starts observing now: whether all have :meth:`agreed`, or cannot until the trial's end."""
         return self.agreed
 
     def agreed(self) -> bool:
-        """Whether no call is under way and all logs end alike."""
         if not self.clients.answered():
             return False
         ends = self.ends()
         return len(ends) == 1 and None not in ends
 
     def derived(self) -> bool:
-        """Whether everything that nodes derive from their logs is there."""
+        """Whether nodes have derived everything from their logs."""
         return True
 
-    def is_owed_copies(self) -> bool:
-        """Whether anything was done to what replicas copy in that period; if not, nobody waits for it."""
+    def has_pending_copies(self) -> bool:
+        """Whether a replica's copies changed in that period; if not, the script does not wait."""
         return True
 
     def copied(self, since_ns: int) -> bool:
-        """Whether every replica has asked for what it copies, after ``since_ns``, and got it; False if nobody knows."""
+        """Whether every replica has requested and received its copies since ``since_ns``; False if unknown."""
         return False
 
     def caught_up(self) -> bool:
-        """Whether clients that go on by themselves have all there is."""
+        """Whether clients that continue on their own have read all messages."""
         return True
 
     def starting(self, node: str) -> None:
-        """Record what a node that is down, and is about to start again, will find of its store."""
+        """Record the store of a node that is down and about to start."""
 
     def audit(self, f: str, *nodes: str) -> None:
-        """Read these nodes from outside, and record what they hold: ``f`` is ``recovery`` or ``final``."""
+        """Read these nodes from outside and record their contents: ``f`` is ``recovery`` or ``final``."""
 
     def question(self, *nodes: str) -> None:
-        """Ask these nodes, which have been audited, about what they hold, and record their answers."""
+        """Query these audited nodes about their contents, and record their answers."""
 
     def look(self) -> None:
-        """Record what shall be seen whenever time has passed."""
+        """Record observations that depend on the passage of time."""
 
     def log_end(self, node: str) -> int:
-        """Where the log of a node that is down ends by its files; 0 where there is no log."""
+        """Log end of a stopped node by its files; 0 without a log."""
         return 0
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release all resources."""

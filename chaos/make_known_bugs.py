@@ -1,9 +1,8 @@
 """Makes the programs of known bugs: ``python -m pairproof.chaos.make_known_bugs [FILE]`` makes ``known_bugs.jsonl``.
 
-Keeps the stored programs that still show their mutants. Every other mutant is hunted in the simulation, with schedules
-as a lab with real time plays them, and gets the small program that shows it, a line each. Mutants that only show at
-moments which no such lab can hit, or in trials of minutes, are named and left out. Ten CPU minutes if none is stored.
-What the file is for: docs/decisions/0058.
+Stored programs that still show their mutants stay. Every other mutant is hunted in the simulation, with schedules as a
+real-time lab plays them; its shrunk program becomes one line. Mutants that need exact timing or trials of minutes are
+printed and left out. Ten CPU minutes if no program is stored. Purpose: docs/decisions/0058.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ from .mutants import catalogue
 SEED = "known-bugs"
 BLACK_BOXES = Hosted(resolve.lab("process"), resolve.target("rocketmq-4.9.7"))
 PACED = 800
-"""Trials of one mutant."""
 
 
 def made(name: str) -> KnownBug | None:
@@ -48,7 +46,7 @@ def made(name: str) -> KnownBug | None:
 
 @cache
 def candidates() -> list[Schedule]:
-    """What every mutant is shown to, paced, each but once; what can be done to black boxes first."""
+    """Paced programs for every mutant, without duplicates; those for black boxes first."""
     lab, target = resolve.lab("sim"), resolve.target("reference")
     drawn = (paced(BLACK_BOXES, each) for _, each in islice(schedules(lab, target, SEED), TRIALS))
     once = {f"{each.settings} {each.program()}": each for each in drawn}
@@ -60,7 +58,7 @@ def _asks_for_hooks(schedule: Schedule) -> bool:
 
 
 def main(place: Path) -> None:
-    """Write them all, in the catalogue's order, and tell of each."""
+    """Write all programs in the catalogue's order, and report each."""
     mutants = list(catalogue())
     with ProcessPoolExecutor(max_workers=2) as pool:
         found = []

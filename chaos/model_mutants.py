@@ -1,10 +1,10 @@
-"""Mutants of the model that laws query: is each excuse needed, and does each fact carry weight?
+"""Mutants of the model that laws query: is each excuse needed, and does a law depend on each fact?
 
-- An *excuse* dropped: the unmutated reference must raise an alarm, or no search ever meets what the excuse is for.
-- A *fact* falsified: a mutant of the reference that its declared law kills must survive, or the law does not ask.
+- An *excuse* dropped: a law must accuse the unmutated reference, or no search ever needs the excuse.
+- A *fact* falsified: a mutant of the reference that its declared law kills must survive, or the law does not use it.
 
-Each is one method of :mod:`pairproof.harness.rocketmq.known` replaced while trials are judged; histories stay as they
-are. Left out: facts that only one law keeps for itself.
+Each replaces one method of :mod:`pairproof.harness.rocketmq.known` while trials are judged; histories do not change.
+Left out: facts that only one law computes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,12 @@ from ..harness.rocketmq.topology import NODES
 
 
 class ModelMutant(NamedTuple):
-    """One method of the model, and what it does instead."""
-
     about: str
     owner: type
     method: str
     instead: Callable[..., Any]
     shown_by: str = ""
-    """The mutant of the reference that must survive; empty: an excuse, without which the reference is accused."""
+    """The mutant of the reference that must survive; empty for an excuse."""
 
     @property
     def name(self) -> str:
@@ -48,7 +46,6 @@ class ModelMutant(NamedTuple):
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[None]:
-        """For the ``with`` block the model does it."""
         with patch.object(self.owner, self.method, self.instead):
             yield
 
@@ -106,4 +103,4 @@ FACTS = (
     ModelMutant("nobody sees where a record lies", Positions, "seen", _nothing, "gives_one_by_one"),
     ModelMutant("a fault touches everything", Disturbances, "is_quiet", _always(False), "keeps_the_dead"),
 )
-"""Each with a mutant whose declared law asks for the fact."""
+"""Each with a mutant whose declared law uses the fact."""

@@ -1,8 +1,8 @@
-"""What targets and labs meet on: a target says which nodes and links a trial has, a lab says where they run.
+"""The interface of targets and labs: a target describes the nodes and links of a trial, a lab runs them.
 
-A node is described in one or more *forms*: ``InProcess`` for labs that simulate, ``Program`` for labs that start
-processes, and beside it ``Image`` for labs of containers. A lab takes a target if it can host a form of each of its
-nodes. Neither side imports the other, and nothing here knows a broker.
+A node has one or more *forms*: ``InProcess`` for simulated labs, ``Program`` for labs that start processes, and with it
+``Image`` for container labs. A lab supports a target if it can run a form of each of its nodes. Neither side imports
+the other; nothing here is specific to brokers.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ..harness.trials import resolve
 from ..reference.ports import Effects, Node
 
 OWN, OTHER = "own", "other"
-"""Names of a node's own program, or image, and of the one that takes its place."""
+"""Names of a node's own program or image, and of its replacement."""
 CLIENT = "client"
-"""Where links of clients begin: the harness."""
+"""The harness, where links of clients begin."""
 MAIN = "main"
-"""The port of a node whose other ports are counted from it."""
+"""The port from which a node's other ports are counted."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 SETTINGS_SUFFIX = ".conf"
-"""Of the file that a program's settings are in, if it has one: ``NODE.conf`` in the trial's folder."""
+"""Suffix of a program's settings file: ``NODE.conf`` in the trial's folder."""
 READY_S = 60
 OUTSIDE = frozenset(
     (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE, signal.SIGALRM)
 )
-"""Signals that no process gets for what it does itself."""
+"""Signals that a process never causes itself."""
 SIGNALLED = 128
-"""What is added to the signal's number in the exit code of some programs that a signal has ended."""
+"""Some programs exit with this plus the number of the signal that ended them."""
 
 Row = list[Any]
-"""[CLOCK_MONOTONIC in ns, kind, ...columns]: what is told of a node."""
+"""[CLOCK_MONOTONIC in ns, event type, ...columns]: one observation of a node."""
 T = TypeVar("T")
 
 
@@ -64,12 +64,10 @@ class Address(NamedTuple):
 
 
 class Status(NamedTuple):
-    """What a process does."""
-
     state: str
-    """``running``, ``stopped`` (it stands still), ``exited`` or ``killed``."""
+    """``running``, ``stopped`` (by a signal), ``exited`` or ``killed``."""
     number: int | None = None
-    """The exit code, or the signal that stopped or killed it."""
+    """The exit status, or the signal that stopped or killed it."""
 
     @property
     def over(self) -> bool:
@@ -77,75 +75,66 @@ class Status(NamedTuple):
 
 
 class Cause(Enum):
-    """What is behind the end of a node that the trial had not asked for."""
-
     OWN = "own"
-    """Its own code."""
     DISK = "disk"
-    """Its disk, which fails it."""
     REFUSED = "refused"
-    """It declares that it will not start on its store."""
+    """It refuses to start on its store."""
     FAULT = "fault"
-    """Another fault of the trial."""
     LAB = "lab"
-    """The lab, or somebody else: that says nothing about the node."""
+    """The lab or an outsider: no evidence about the node."""
 
 
 class Command(NamedTuple):
-    """A program to execute, found on PATH."""
-
     argv: Sequence[str]
     environment: Mapping[str, str] | None = None
-    """None: what the lab's own processes have."""
+    """None: as the lab's own processes."""
 
 
 class Fork(NamedTuple):
-    """A function of this project's Python to run in a process: ``module:name``, called with ``spec``, gives the exit
-    code. A lab that keeps an interpreter ready forks it, which takes milliseconds."""
+    """A function of this project's Python to run in a process: ``module:name``, called with ``spec``, returns the exit
+    status. A lab with a warm interpreter forks it within milliseconds.
+    """
 
     run: str
     spec: Mapping[str, Any]
-    """JSON as it stands."""
 
 
 class Net(Protocol):
-    """The addresses of one trial."""
-
     def address(self, node: str, port: str = MAIN) -> Address:
-        """Where a node's port really listens: past all proxies, as observers and faults reach it."""
+        """The real listening address of a node's port, which bypasses all proxies; observers and faults use it."""
 
     def dials(self, link: str) -> Address:
-        """Where the near side of a link connects to."""
+        """The address to which the near side of a link connects."""
 
 
 class Place(Net, Protocol):
-    """Where a lab runs one node. Paths are the same for the lab and for the node."""
+    """A lab's environment for one node. Paths are the same for the lab and the node."""
 
     name: str
     folder: Path
-    """Of the trial: for configuration, kept over a node's lives."""
+    """The trial's folder: for configuration; shared by a node's incarnations."""
     incarnation: int
-    """Counts its starts, from 1."""
+    """Number of the present start, from 1."""
 
     @property
     def is_up(self) -> bool:
-        """Whether its process lives."""
+        """Whether its process runs."""
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was told to stop, and its process may still be there."""
+        """Whether it was requested to stop and may still run."""
 
     @property
     def path(self) -> Path:
-        """Of its store, empty but for the plan's files at first; LabError for a node that has none."""
+        """Its store, initially with the plan's files only; LabError for a node without one."""
 
     @property
     def is_failing(self) -> bool:
-        """Whether its disk takes no writes, or has no room."""
+        """Whether its disk refuses writes or is full."""
 
     @property
     def is_read_only(self) -> bool:
-        """Whether its disk takes no writes."""
+        """Whether its disk refuses writes."""
 
     @property
     def bind(self) -> str:
@@ -153,29 +142,29 @@ class Place(Net, Protocol):
 
     @property
     def anywhere(self) -> bool:
-        """Whether other addresses than loopback's are to be connected to."""
+        """Whether it may connect to other addresses than loopback's."""
 
     @property
     def control(self) -> Path | None:
-        """The file of numbers that a program with seams obeys, see :mod:`pairproof.chaos.labs.real.control`."""
+        """The control file that an instrumented program obeys, see :mod:`pairproof.chaos.labs.real.control`."""
 
     @property
     def output(self) -> Path:
-        """Where its stdout and stderr go: lines are added."""
+        """The file to which its stdout and stderr are appended."""
 
-    def said(self) -> str:
-        """What it has said since its last start."""
+    def printed(self) -> str:
+        """Its output since its last start."""
 
 
 class View(Protocol):
-    """What a node's process tells of itself, or somebody else of it."""
+    """Observations of a node's process, by itself or from outside."""
 
     def read(self) -> list[Row]:
-        """What is new. Every view tells ``start`` (recovery, and the log's range or None, None), then ``ready``."""
+        """New rows. Every view reports ``start`` (recovery, and the log's range or None, None), then ``ready``."""
 
 
 class SeenFromOutside:
-    """A view of a program that traces nothing: that it has started, once it is ready."""
+    """A view of a program without a trace: reports its start once it is ready."""
 
     def __init__(self, at: Place, is_ready: Callable[[], bool]) -> None:
         self.at = at
@@ -184,12 +173,12 @@ class SeenFromOutside:
         self.has_started = False
 
     @property
-    def lives(self) -> bool:
-        """Whether its process is there; its files are the next one's otherwise."""
+    def is_running(self) -> bool:
+        """Whether its process still runs; otherwise its files may belong to the next incarnation."""
         return self.at.incarnation == self.incarnation and (self.at.is_up or self.at.is_stopping)
 
     def read(self) -> list[Row]:
-        if self.has_started or not (self.lives and self._is_ready()):
+        if self.has_started or not (self.is_running and self._is_ready()):
             return []
         self.has_started = True
         now = time.monotonic_ns()
@@ -197,37 +186,36 @@ class SeenFromOutside:
 
 
 class Program:
-    """The form of a node that runs in a process of its own. A target's own class says at least the first two."""
+    """The form of a node that runs in its own process. A target's own class defines at least the first two methods."""
 
     ready_s: int = READY_S
-    """Until it serves, at the longest. What takes longer does not come up."""
+    """Most seconds until it serves. A slower start counts as failed."""
     orderly: Status = Status("exited", 0)
-    """How it ends when it is told to stop by SIGTERM."""
+    """Its exit status after SIGTERM."""
     hooks: frozenset[str] = frozenset()
-    """Which of the numbers of the lab's control file it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
+    """The numbers of the lab's control file that it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
     tells: frozenset[str] = frozenset()
-    """The kinds of row that its own process traces; the others of its kinds somebody else tells, or nobody."""
+    """Event types that its own process traces. Others come from outside or are not observed."""
 
     def start(self, at: Place) -> Command | Fork:
-        """Write what it needs into ``at.folder``; what to run. Called before each start."""
+        """Write its files into ``at.folder``; returns the program to run. Called before each start."""
         raise NotImplementedError
 
     def is_ready(self, at: Place) -> bool:
-        """Whether it serves. Asked every few milliseconds: at once, and without waiting."""
+        """Whether it serves. Called every few milliseconds; must not block."""
         raise NotImplementedError
 
     def view(self, at: Place) -> View:
-        """What it tells, from its start on."""
+        """Its observations, from its start on."""
         return SeenFromOutside(at, lambda: self.is_ready(at))
 
     def cause(self, at: Place, status: Status) -> Cause:
-        """What is behind an end that the trial had not asked for."""
         number = status.number or 0
         signalled = number if status.state == "killed" else number - SIGNALLED
         return Cause.LAB if signalled in OUTSIDE else self.own_or_disk(at)
 
     def is_bug(self, status: Status) -> bool:
-        """Whether only its own code can have ended it so, be it at the first start."""
+        """Whether only a bug in its own code explains this status, even at the first start."""
         return False
 
     def own_or_disk(self, at: Place) -> Cause:
@@ -235,96 +223,87 @@ class Program:
         return Cause.DISK if at.is_failing else Cause.OWN
 
     def has_stopped(self, at: Place, status: Status) -> bool:
-        """Whether it has ended in an orderly way, everything flushed."""
         return status == self.orderly and not at.is_read_only
 
 
 class InProcess(NamedTuple):
-    """The form of a sans-IO node that runs in a lab's own process. ``build`` gets its effects and its watcher."""
+    """The form of a sans-IO node in a lab's own process. ``build`` receives its effects and its watcher."""
 
     build: Callable[[Effects, Any], Node]
 
 
 class Image(NamedTuple):
-    """What a container needs to run a node: beside its :class:`Program`, a Debian base with these packages."""
+    """A container for a node's :class:`Program`: a Debian base with these packages."""
 
     packages: tuple[str, ...] = ()
-    """None: the lab's own image, which has this project and Python."""
+    """None: the lab's own image, with this project and Python."""
     mounts: tuple[Path, ...] = ()
-    """Folders of this machine that the node reads, at the same path; those that are not there are left out."""
+    """Folders of this machine that the node reads, at the same path; missing folders are left out."""
     memory_mb: int = 512
     named: Mapping[str, str] = NOTHING
-    """Full names of images to take instead: ``own``, and ``other`` for its replacement."""
+    """Full names of images to use instead: ``own``, and ``other`` for its replacement."""
 
 
 class NodePlan(NamedTuple):
-    """One node of a trial."""
-
     name: str
     forms: tuple[object, ...]
     ports: Mapping[str, int] = MappingProxyType({MAIN: 0})
-    """How far each port lies from the main one."""
     has_store: bool = True
-    """Whether it has a disk of its own, which outlives its process."""
+    """Whether it has its own disk, which outlives its process."""
     fresh: Mapping[str, bytes] = NOTHING
-    """Files that an operator puts into its fresh store."""
     others: Mapping[str, tuple[object, ...]] = NOTHING
-    """Forms of programs that can take its place on its store, by name."""
+    """Forms of programs that can replace it on its store, by name."""
     stage: int = 0
-    """Nodes of a stage start once those of the stage before serve, and the driver says that they ``stand``."""
+    """A node starts after all nodes of the stage before serve and the driver reports that they ``stand``."""
 
     def form(self, kind: type[T], other: str = "") -> T | None:
-        """Its form of this kind, or that of another program by name; None if there is none."""
+        """Its form of this type, or that of a named other program; None if it has none."""
         forms = self.others.get(other, ()) if other else self.forms
         return next((each for each in forms if isinstance(each, kind)), None)
 
 
 class LinkPlan(NamedTuple):
-    """A way from one node, or from ``CLIENT``, to a port of another one, on which faults can act."""
+    """A path from one node, or from ``CLIENT``, to a port of another one, on which faults can act."""
 
     name: str
     near: str
     far: str
     port: str = MAIN
     addresses: tuple[str, ...] = ()
-    """In a simulation: addresses that lead over it from ``near``, beside its name."""
+    """In a simulation: addresses that use this link from ``near``, besides its name."""
     is_overheard: bool = False
-    """Whether the plan's ``listener`` hear what passes."""
     buffer: int = 0
-    """Bytes of its sockets' buffers; 0: the system decides."""
+    """Socket buffer size in bytes; 0: the system's default."""
     beside: tuple[str, int] | None = None
-    """Another link, and how far above that one's this one's near port has to lie."""
+    """Another link, and the distance of this near port above that one's."""
 
 
 class Plan(NamedTuple):
-    """The nodes and links of one trial, in the order in which they are made."""
-
     nodes: tuple[NodePlan, ...]
     links: tuple[LinkPlan, ...]
     replicas: tuple[str, ...] = ()
-    """Nodes that hold the same data, the master first."""
     listener: str = ""
-    """``module:name`` of who hears overheard links, wherever their taps run: called with a teller, the stores' paths by
-    node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Listener`."""
+    """``module:name`` of the listener on overheard links, in the process of their taps. Called with a reporter, the
+    stores' paths by node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Listener`.
+    """
     notes: Mapping[str, Any] = NOTHING
-    """JSON as it stands."""
 
     @property
     def master(self) -> str:
-        """The first of the replicas, or of the nodes where a plan names none."""
+        """The first of the replicas, or of the nodes if a plan has none."""
         return (*self.replicas, self.nodes[0].name)[0]
 
     def node(self, name: str) -> NodePlan:
-        """A node's plan; KeyError for one that there is not."""
+        """KeyError for an unknown name."""
         return {each.name: each for each in self.nodes}[name]
 
     def link(self, name: str) -> LinkPlan:
-        """A link's plan; KeyError for one that there is not."""
+        """KeyError for an unknown name."""
         return {each.name: each for each in self.links}[name]
 
 
 def forms(target: Target) -> frozenset[type]:
-    """The kinds of form that every node of a target has, in a trial without settings; none of one without a plan."""
+    """The form types that every node of a target has in a trial without settings; empty without a plan."""
     plan = getattr(target, "plan", None)
     if plan is None:
         return frozenset()
@@ -336,7 +315,7 @@ def forms(target: Target) -> frozenset[type]:
 
 
 def hooks(target: Target) -> frozenset[str]:
-    """The numbers of a lab's control file that some node of the target's obeys, of those that store something."""
+    """The numbers of a lab's control file that at least one storing node of the target obeys."""
     plan = getattr(target, "plan", None)
     if plan is None:
         return frozenset()
@@ -345,14 +324,15 @@ def hooks(target: Target) -> frozenset[str]:
 
 
 def has_others(target: Target | None) -> bool:
-    """Whether another program can take a node's place. Few targets have one, so of no particular target it cannot."""
+    """Whether a node of the target has a replacement program. False without a target: few have one."""
     plan = getattr(target, "plan", None)
     return target is not None and plan is not None and any(each.others for each in plan(target.settings({})).nodes)
 
 
 def abilities(target: Target | None, simulated: bool = False) -> tuple[type, ...]:
-    """What a target's drivers can do, and what besides where all is ``simulated``; of any registered target, unless
-    told."""
+    """Abilities of a target's drivers, plus those of a ``simulated`` lab; without a target, those of any registered
+    one.
+    """
     if target is None:
         return _any_abilities(simulated)
     return (*getattr(target, "abilities", ()), *(getattr(target, "simulated_abilities", ()) if simulated else ()))
@@ -365,13 +345,13 @@ def _any_abilities(simulated: bool) -> tuple[type, ...]:
 
 
 def observed(target: Target) -> frozenset[str]:
-    """The kinds of event that a lab which sees all that passes can record of a target: all, unless that says less."""
+    """Event types that a lab with full observation can record of a target: all, unless the target restricts them."""
     observes = getattr(target, "observes", None)
     return own_kinds() if observes is None else observes()
 
 
-def check_place(name: str, places: Iterable[str], what: str) -> None:
-    """UsageError, with the valid ones, for a node or link that this trial does not have."""
+def check_target(name: str, places: Iterable[str], what: str) -> None:
+    """UsageError, with the valid names, for an unknown node or link."""
     places = list(places)
     if name not in places:
         valid = ", ".join(places)
@@ -379,14 +359,14 @@ def check_place(name: str, places: Iterable[str], what: str) -> None:
 
 
 def check_point(plan: Plan, node: str, point: str) -> None:
-    """UsageError, with what is valid, where nothing can be armed."""
+    """UsageError, with the valid values, if no trigger exists there."""
     if node not in plan.replicas or point not in POINTS:
         nodes, points = ", ".join(plan.replicas), ", ".join(POINTS)
         raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
 
 
 def load(name: str) -> Any:
-    """What ``module:name`` names. LabError if it is not there."""
+    """The object that ``module:name`` refers to. LabError if there is none."""
     module, _, attribute = name.partition(":")
     try:
         return getattr(import_module(module), attribute)

@@ -1,4 +1,4 @@
-"""Runs a program to its end, as those that install tools do."""
+"""Runs installers' programs to completion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 def run(
     command: Sequence[str], limit_s: float, environment: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Its exit code and what it said; it reads nothing. TimeoutExpired and OSError are the caller's to tell."""
+    """The exit status and output of a program without stdin. The caller handles TimeoutExpired and OSError."""
     return subprocess.run(
         command,
         cwd=cwd,

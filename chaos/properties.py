@@ -12,7 +12,7 @@ _CONTINUED = re.compile(r"\\\r?\n[ \t]*")
 
 
 def parsed(data: bytes) -> dict[str, str]:
-    """The settings that the file's bytes say."""
+    """The settings of a file's bytes."""
     lines = map(str.strip, _CONTINUED.sub("", data.decode("utf-8", "replace")).splitlines())
     pairs = (_LINE.fullmatch(line) for line in lines if line and line[0] not in "#!")
     return {pair[1]: pair[2] for pair in pairs if pair is not None}

@@ -1,7 +1,7 @@
-"""Judges the kept histories of a run folder again, with the laws as they are now.
+"""Judges the recorded histories of a run folder again, with the present laws.
 
-A run keeps the histories of its violating and unknown trials and a sample of the others: what is said here is of those.
-Laws that the run's lab could not observe are not observable here either.
+A run records the histories of its violating and unknown trials and a sample of the others; the results cover only
+these. Laws that the run's lab could not observe are not observable here either.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..harness.runs.reader import RunReader
 
 
 class JudgedRun(NamedTuple):
-    """What a run's kept histories say. ``texts``: (trial, law, violation or doubt), the first few of each law."""
+    """``texts``: (trial, law, violation or doubt), the first few of each law."""
 
     run: str
     trials: int
@@ -29,10 +29,9 @@ class JudgedRun(NamedTuple):
     broken: Counter[str]
     texts: list[tuple[int, str, str]]
     deviations: list[dict[str, Any]]
-    """Known deviations of the run's target (:class:`harness.judging.deviations.Seen`)."""
 
     def rows(self) -> list[tuple[str, str, int, int]]:
-        """Law, verdict, how often judged, how often broken."""
+        """Law, verdict, judgements, violations."""
         return [(law, str(each), self.judged[law], self.broken[law]) for law, each in self.verdicts.items()]
 
     def to_json(self) -> dict[str, object]:
@@ -48,7 +47,7 @@ class JudgedRun(NamedTuple):
 
 
 def judge_run(reader: RunReader, laws: Iterable[type[Law]]) -> JudgedRun:
-    """Judge every kept history; CorruptRun for a folder that cannot be read."""
+    """Judge every recorded history; CorruptRun for an unreadable folder."""
     chosen = tuple(laws)
     observes = frozenset(reader.facts.get("observes", kinds()))
     seen: dict[str, list[Verdict]] = {law.id: [] for law in chosen}

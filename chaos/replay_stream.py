@@ -1,9 +1,9 @@
-"""Feeds a captured master's stream to the reference slave and takes out the log that it makes of it.
+"""Feeds a captured master's stream to the reference slave and returns the resulting log.
 
 The slave is the broker's own replication half over its own commit log; only disk, clock and sockets are stand-ins. Its
-log must not depend on how the stream was cut into pieces, so :func:`segmentations` cuts it in several ways.
+log must not depend on the stream's segmentation, so :func:`segmentations` splits it in several ways.
 
-Left out: dispatch, flushing and recovery, which take no part in what a slave appends.
+Left out: dispatch, flushing and recovery, which do not affect a slave's appends.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ..reference.core.ha_slave import HaSlave
 from ..reference.ports import Conn, File
 
 SINGLE_BYTES = 8 * 1024
-"""How much of a stream is fed byte by byte."""
+"""Length of the prefix that is fed byte by byte."""
 MAX_PIECE = 5_000
 SEEDS = (1, 2, 3)
 MASTER = "captured-master"
 NO_CUTS: Mapping[int, int] = MappingProxyType({})
 NOT_OF_SLAVES = frozenset({"rocketmqVersion", "inSyncReplicas", "namesrvAddr"})
-"""Settings that change nothing of what a slave appends, and may be other ones than the reference can have."""
+"""Settings that do not affect a slave's appends and may have values that the reference does not support."""
 
 
 class Replayed(NamedTuple):
-    """The slave's log: ``data`` from ``start`` on, its reports, and how many connections it closed itself."""
+    """The slave's log ``data`` from offset ``start``, its reports, and the connections that it closed itself."""
 
     start: int
     data: bytes
@@ -39,28 +39,27 @@ class Replayed(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Behind the log's last byte."""
         return self.start + len(self.data)
 
 
 def feed_reference_slave(
     connections: Iterable[Iterable[bytes]], settings: Mapping[str, object], cuts: Mapping[int, int] = NO_CUTS
 ) -> Replayed:
-    """Let an empty slave hear these connections one after the other, each as the pieces in which it arrives.
+    """Feed these connections to an empty slave in order, each as the pieces in which it arrives.
 
-    ``settings``: RocketMQ's keys; those that the reference does not know are left out. ``cuts``: by the number of a
-    connection, from 0: before it the slave's log ended there, since it had read no more. When the slave closes a
-    connection it hears no more of it. ConfigError for values that no broker can have.
+    ``settings``: RocketMQ's keys; those unknown to the reference are ignored. ``cuts``: by a connection's number, from
+    0: the slave's log end before it, because the slave had read no further. After the slave closes a connection it
+    receives nothing more from it. ConfigError for values that no broker can have.
     """
     known = {each.name for each in fields(BrokerConfig)} - NOT_OF_SLAVES
     values = {key: value for key, value in settings.items() if key in known}
     config = BrokerConfig.from_properties({**values, "brokerRole": "SLAVE", "haMasterAddress": MASTER})
     shell = _Shell()
-    log, slave = _born(config, shell)
+    log, slave = _started(config, shell)
     for number, pieces in enumerate(connections):
         if number in cuts:
             shell.disk.cut(cuts[number], config.mappedFileSizeCommitLog)
-            log, slave = _born(config, shell, cuts[number])
+            log, slave = _started(config, shell, cuts[number])
         shell.open = number
         slave.on_connected(number)
         for piece in pieces:
@@ -73,11 +72,11 @@ def feed_reference_slave(
     return Replayed(log.start, _content(log), shell.reports, shell.closed)
 
 
-def _born(config: BrokerConfig, shell: _Shell, end: int | None = None) -> tuple[CommitLog, HaSlave]:
+def _started(config: BrokerConfig, shell: _Shell, end: int | None = None) -> tuple[CommitLog, HaSlave]:
     log = CommitLog(shell.disk, config.mappedFileSizeCommitLog)
     log.recover(clean=end is None)
     if end is not None and log.files.limit:
-        # A slave that only lost its connection goes on in the middle of a record.
+        # A slave that only lost its connection continues in the middle of a record.
         log.files.end = end
     slave = HaSlave(config, log, shell, shell)
     slave.start()
@@ -85,7 +84,7 @@ def _born(config: BrokerConfig, shell: _Shell, end: int | None = None) -> tuple[
 
 
 def segmentations(stream: bytes) -> dict[str, list[bytes]]:
-    """The same bytes in several pieces, by name: seeded, so the same every time."""
+    """The same bytes in several segmentations, by name. Seeded, so deterministic."""
     head, tail = stream[:SINGLE_BYTES], stream[SINGLE_BYTES:]
     found = {"whole": [stream], "byte by byte": [*(head[at : at + 1] for at in range(len(head))), tail]}
     for seed in SEEDS:
@@ -96,7 +95,7 @@ def segmentations(stream: bytes) -> dict[str, list[bytes]]:
 def _random_cuts(stream: bytes, dice: Random) -> Iterable[bytes]:
     at = 0
     while at < len(stream):
-        # Small pieces as likely as large ones: most mistakes sit in headers.
+        # Small pieces as likely as large ones: most mistakes are in headers.
         size = dice.randint(1, 16) if dice.random() < 0.5 else dice.randint(17, MAX_PIECE)
         yield stream[at : at + size]
         at += size
@@ -133,7 +132,7 @@ class _MemoryDisk:
         return self.files.setdefault(name, _MemoryFile(size))
 
     def cut(self, end: int, file_size: int) -> None:
-        """Forget what stands behind an offset of the log."""
+        """Discard the log behind an offset."""
         for name in list(self.files):
             start = int(name.rpartition("/")[2])
             if start >= end:
@@ -149,10 +148,10 @@ class _MemoryDisk:
 
 
 class _Shell:
-    """Effects and watcher of the slave: takes its reports, and stands still in time."""
+    """Effects and watcher of the slave: records its reports; time does not advance."""
 
     def __init__(self) -> None:
-        # A replayed slave keeps no whole files, so its disk lacks that half of the port.
+        # A replayed slave stores no whole files, so its disk lacks that half of the port.
         self.disk: Any = _MemoryDisk()
         self.reports: list[int] = []
         self.open: int | None = None

@@ -1,10 +1,9 @@
-"""The folders for tools, and which tools in them are this user's.
+"""The folders for tools, and trust in their contents.
 
-A tool is put into the folder that ``PAIRPROOF_TOOLS`` names, otherwise into ``.tools`` of the project that we are in
-(the nearest folder with a pyproject.toml); without a project, into the user's cache folder, where it is looked for in
-any case. A project, with its ``.tools``, comes from whoever wrote it. So what lies there counts only if the user's
-cache knows its digest, which :func:`place` writes down. The cache itself is the user's, and so is what the environment
-names.
+A tool is installed into the folder that ``PAIRPROOF_TOOLS`` names; otherwise into ``.tools`` of the current project
+(the nearest folder with a pyproject.toml); without a project, into the user's cache folder, which is always searched. A
+project, with its ``.tools``, may come from an untrusted author. So its tools count only if the user's cache contains
+their digest, which :func:`place` records. The cache itself and the folder in the environment are trusted.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ PROJECT_TOOLS = ".tools"
 
 
 def tool_folders() -> list[Path]:
-    """The first is for what is installed from here."""
+    """In order of priority; tools are installed into the first."""
     named = os.environ.get(TOOLS_VARIABLE)
     if named:
         return [Path(named).absolute()]
@@ -33,24 +32,25 @@ def tool_folders() -> list[Path]:
 
 
 def there(name: str) -> list[Path]:
-    """What has this name in the folders, the nearest first, whoever put it there."""
+    """Existing paths of this name in the folders, the nearest first, trusted or not."""
     return [path for folder in tool_folders() if (path := folder / name).exists()]
 
 
 def is_users(path: Path) -> bool:
-    """Whether what lies in one of the folders is this user's. Nothing is executed."""
+    """Whether this path in one of the folders is trusted as this user's. Nothing is executed."""
     if os.environ.get(TOOLS_VARIABLE) or path.parent != _project():
         return True
     return _known(digest(path)).exists()
 
 
 def place(name: str, make: Callable[[Path], Path], is_right: Callable[[Path], bool] = is_users) -> Path:
-    """Put what ``make`` makes in an empty folder into the folder for tools, in place of what is not right there; where
-    it is. LabError, with the remedy."""
+    """Install the output of ``make`` (called with an empty folder) into the tools folder and return its path. Replaces
+    an entry that is not right. LabError, with the remedy.
+    """
     folder = tool_folders()[0]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Git has no business here, whatever the project's own .gitignore says.
+        # Git must ignore this folder, regardless of the project's own .gitignore.
         if not os.path.lexists(folder / ".gitignore"):
             (folder / ".gitignore").write_text("*\n")
         with tempfile.TemporaryDirectory(prefix="unfinished-", dir=folder) as unfinished:
@@ -69,8 +69,9 @@ def place(name: str, make: Callable[[Path], Path], is_right: Callable[[Path], bo
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file; of a folder, that of what ``sha256sum`` says of its files in the order of their names, for
-    jars ``LC_ALL=C sha256sum *.jar | sha256sum``. What is read again is only what has another size or other times."""
+    """SHA-256 of a file; of a folder, the SHA-256 of ``sha256sum``'s lines for its files, sorted by name; for jars
+    ``LC_ALL=C sha256sum *.jar | sha256sum``. Cached by size and times.
+    """
     files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
     stats = ((each, each.stat()) for each in files)
     return _digest(path, tuple((each, found.st_size, found.st_mtime_ns, found.st_ctime_ns) for each, found in stats))
@@ -95,13 +96,12 @@ def _move(made: Path, to: Path, is_right: Callable[[Path], bool]) -> None:
     try:
         made.replace(to)
     except OSError:
-        # Another process may have made the same meanwhile. A file is replaced; a folder cannot be, and stays.
+        # Another process may have made the same one since. A file is replaced; a folder cannot be, and stays.
         if not (made.is_dir() and to.is_dir()):
             raise
 
 
 def _project() -> Path | None:
-    """The folder for tools of the project that we are in."""
     here = Path.cwd()
     found = next((each for each in (here, *here.parents) if (each / "pyproject.toml").exists()), None)
     return found / PROJECT_TOOLS if found else None
@@ -112,5 +112,5 @@ def _cache() -> Path:
 
 
 def _known(digest: str) -> Path:
-    """A file of the user's cache that says that this user has installed what has this digest."""
+    """The cache file that records this user's installation of a digest."""
     return _cache() / "installed" / digest

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes the images of compose.yaml where the official base images cannot be had; where they can it does what
-# `docker compose build` does. Each base is, in this order: what BASE_IMAGE or TOXIPROXY_IMAGE names, the official one,
-# one made here: Debian with Python by mmdebstrap, toxiproxy by Go, from its source. Nothing is made twice.
-# With arguments, NAME PACKAGE..., it makes nothing but an image NAME of Debian with these packages.
+# Makes the images of compose.yaml if the official base images are unavailable; otherwise as `docker compose build`.
+# Each base is, in this order: BASE_IMAGE or TOXIPROXY_IMAGE, the official one, one made here: Debian with Python by
+# mmdebstrap, toxiproxy by Go, from its source. Existing images are kept.
+# With arguments, NAME PACKAGE..., it only makes an image NAME of Debian with these packages.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ module=github.com/Shopify/toxiproxy/v2
 fail() { echo "images.sh: $*" >&2; exit 1; }
 here() { docker image inspect "$1" >/dev/null 2>&1; }
 had() { here "$1" || timeout "$pull_limit" docker pull --quiet "$1" >/dev/null 2>&1; }
-# A builder says much that only matters when it fails. Nothing is fetched while building.
+# A builder's output matters only when it fails. Building needs no network.
 build() { docker build --force-rm --network none "$@" - >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "docker build $* failed"; }; }
 
 # An image of Debian: its name, then its packages.
@@ -26,7 +26,7 @@ make_debian() {
   echo "images.sh: making $1 (about a minute)"
   name=$1; shift
   packages=$(IFS=,; echo "$*")
-  # Java's package wants the folders of the manual pages that are left out.
+  # Java's package needs the folders of the omitted manual pages.
   mmdebstrap --quiet --variant=minbase --include="$packages" --aptopt='Acquire::Languages "none"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
     --dpkgopt='path-exclude=/usr/share/locale/*' --essential-hook='mkdir -p "$1"/usr/share/man/man1' \
@@ -69,11 +69,11 @@ if [ -z "${TOXIPROXY_IMAGE:-}" ] && ! had "$toxiproxy"; then
   here "$toxiproxy" || make_toxiproxy
 fi
 
-# Not the folder itself, of which a builder would be sent a gigabyte.
+# Not the folder itself, which would send a gigabyte to the builder.
 tar -c --exclude=__pycache__ pairproof/__init__.py harness reference chaos compose \
   | build -f compose/node.Dockerfile --build-arg "BASE_IMAGE=$base" -t pairproof-node:dev
 tar -C compose -c toxiproxy.Dockerfile toxiproxy.json \
   | build -f toxiproxy.Dockerfile --build-arg "BASE_IMAGE=$toxiproxy" -t pairproof-toxiproxy:2.12.0
-# What had these names before.
+# Earlier images of these names.
 docker image prune --force --filter label=pairproof.image >/dev/null 2>&1 || :
 echo "images.sh: pairproof-node:dev on $base, pairproof-toxiproxy:2.12.0 on $toxiproxy"

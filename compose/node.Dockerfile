@@ -1,5 +1,5 @@
-# One node of compose.yaml: a broker or the name server. All is copied and nothing installed, so that the build needs no
-# network, and of the base image only Python 3.11 or later. Its context is the project's folder.
+# One node of compose.yaml: a broker or the name server. Everything is copied and nothing installed, so the build needs
+# no network, and only Python 3.11 or later in the base image. Its context is the project's folder.
 ARG BASE_IMAGE=python:3.11-slim-bookworm
 FROM ${BASE_IMAGE}
 LABEL pairproof.image=node

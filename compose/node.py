@@ -1,14 +1,14 @@
 """Runs one node of compose.yaml in its container: ``node.py NAME [CLIENT-LINK=ADDRESS ...]``.
 
-A broker or name server of the reference, from its file in ``pair/``, the one that runs it on loopback, too. In a
-container four settings are others: it listens on every address, keeps its store in a volume, finds the name server by a
-proxy of its own, and registers as 127.0.0.1, which is where its proxy is published for clients outside.
+A broker or name server of the reference, from its file in ``pair/``, which also runs it on loopback. In a container
+four settings differ: it listens on every address, has its store in a volume, reaches the name server through its own
+proxy, and registers as 127.0.0.1, where its proxy is published for outside clients.
 
-The name server tells each asker the addresses of that asker's own proxies. Which these are ``toxiproxy.json`` says:
-slaves are led to toxiproxy, clients to the addresses given here, or to what brokers registered. Whoever asks is known
-by the port, one for each, which is how RocketMQ's own brokers and clients work here unchanged.
+The name server gives each asker the addresses of that asker's own proxies, by ``toxiproxy.json``: slaves are led to
+toxiproxy, clients to the addresses given here, or to the registered ones. The port identifies the asker, so RocketMQ's
+own brokers and clients work here unchanged.
 
-Exit codes: 0 stopped by SIGTERM, 2 it cannot start, 4 it cannot go on. Left out: traces, mutants (the process lab's
+Exit status: 0 stopped by SIGTERM, 2 it cannot start, 4 it cannot continue. Left out: traces, mutants (the process lab's
 node has them). Sources: BrokerStartup, NamesrvStartup.
 """
 
@@ -42,7 +42,7 @@ CLIENT_PROXIES = tuple(each for each in topology.LINKS if each.startswith(f"{CLI
 
 
 class Proxy(NamedTuple):
-    """One of toxiproxy.json: the port where it listens, and the node and port that it leads to."""
+    """A proxy of toxiproxy.json: its listening port, and the node and port that it leads to."""
 
     listen: int
     node: str
@@ -50,15 +50,15 @@ class Proxy(NamedTuple):
 
 
 class BehindProxies(Shell):
-    """Every connection comes from toxiproxy, so that addresses do not tell peers apart."""
+    """Every connection comes from toxiproxy, so addresses do not distinguish peers."""
 
     def peer(self, conn: Connection) -> Hashable:
-        """The connection itself: a master counts each as a slave of its own."""
+        """The connection itself: a master counts each as a separate slave."""
         return conn
 
 
 def proxies() -> dict[str, Proxy]:
-    """Those of toxiproxy.json, by name."""
+    """The proxies of toxiproxy.json, by name."""
     found = {}
     for each in json.loads((HERE / "toxiproxy.json").read_text()):
         node, _, port = each["upstream"].rpartition(":")
@@ -66,23 +66,23 @@ def proxies() -> dict[str, Proxy]:
     return found
 
 
-def asks(found: Mapping[str, Proxy]) -> dict[str, int]:
-    """The ports that the name server listens on, by who asks there."""
+def ports_by_asker(found: Mapping[str, Proxy]) -> dict[str, int]:
+    """The name server's ports by asker."""
     askers = {CLIENT: topology.NAMES_CLIENT, **{node: f"names-{node}" for node in topology.PROCESSES}}
     return {asker: found[link].port for asker, link in askers.items() if link in found}
 
 
-def views(found: Mapping[str, Proxy], told: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """By asker, registered addresses and what this asker is told instead. ``told``: by link, what clients are."""
-    seen = {CLIENT: {f"{REGISTERED}:{found[link].port}": address for link, address in told.items()}}
+def views(found: Mapping[str, Proxy], clients: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """By asker: registered addresses and their replacements. ``clients``: the clients' addresses by link."""
+    seen = {CLIENT: {f"{REGISTERED}:{found[link].port}": address for link, address in clients.items()}}
     for slave, *links in zip(topology.SLAVES, topology.META_LINKS, topology.HA_LINKS, strict=True):
-        # From the main port that it is told, a slave finds the fast one itself.
+        # A slave derives the fast port from the main port.
         seen[slave] = {f"{REGISTERED}:{found[link].port}": f"{TOXIPROXY}:{found[link].listen}" for link in links}
     return seen
 
 
 def broker_settings(name: str, found: Mapping[str, Proxy]) -> dict[str, str]:
-    """The broker's file, with what is another value in a container."""
+    """The broker's file with the container's own values."""
     return {
         **properties.read(HERE / "pair" / f"{name}.conf"),
         "bindAddress": EVERYWHERE,
@@ -93,14 +93,14 @@ def broker_settings(name: str, found: Mapping[str, Proxy]) -> dict[str, str]:
 
 
 def run_broker(name: str) -> None:
-    """Until a signal stops it; errors as those of ``serve``."""
+    """Run until a signal; errors as for ``serve``."""
     serve(settings(broker_settings(name, proxies()), anywhere=True), Log(), Classes(shell=BehindProxies))
 
 
-def run_names(told: Mapping[str, str]) -> None:
-    """Until a signal stops it; errors as those of ``serve``."""
+def run_names(clients: Mapping[str, str]) -> None:
+    """Run until a signal; errors as for ``serve``."""
     found = proxies()
-    ports = asks(found)
+    ports = ports_by_asker(found)
     given = name_settings(properties.read(HERE / "pair" / f"{topology.NAMES}.conf"))
     nowhere = Path("/nonexistent")
     run(
@@ -109,7 +109,7 @@ def run_names(told: Mapping[str, str]) -> None:
             bind=EVERYWHERE,
             ports=[(port, asker) for asker, port in ports.items()],
             limits=Limits(idle_s=given.idle_s),
-            build=name_server(NameServer, views(found, told)),
+            build=name_server(NameServer, views(found, clients)),
             started=lambda: f"name server listens on {EVERYWHERE}, a port for each asker: {ports}",
             stopped=lambda: "stopped",
             ignored=given.ignored,
@@ -119,9 +119,9 @@ def run_names(told: Mapping[str, str]) -> None:
 
 
 def program(arguments: list[str]) -> Callable[[], None] | str:
-    """What these arguments ask for, or one line that says what is wrong with them."""
+    """The action for these arguments, or one line with their error."""
     name, *rest = arguments or [""]
-    told = dict(each.split("=", 1) for each in rest if "=" in each)
+    clients = dict(each.split("=", 1) for each in rest if "=" in each)
     if name not in topology.PROCESSES:
         return f"there is no node {name!r}: give one of {', '.join(topology.PROCESSES)}"
     if name != topology.NAMES:
@@ -130,11 +130,11 @@ def program(arguments: list[str]) -> Callable[[], None] | str:
         link, _, address = each.partition("=")
         if link not in CLIENT_PROXIES or ":" not in address:
             return f"{each!r} is not LINK=HOST:PORT with one of {', '.join(CLIENT_PROXIES)}"
-    return lambda: run_names(told)
+    return lambda: run_names(clients)
 
 
 def main(arguments: list[str]) -> int:
-    """Run the node; the exit code."""
+    """Run the node; returns the exit status."""
     chosen = program(arguments)
     if isinstance(chosen, str):
         print(f"node.py: {chosen}", file=sys.stderr)

@@ -1,7 +1,7 @@
-"""Sends messages to the pair in containers, from outside, and says of each what became of it: ``send.py [--count N]``.
+"""Sends messages to the containers' pair from outside, and reports each result: ``send.py [--count N]``.
 
-A line for each send: how it ended (PUT_OK, FLUSH_SLAVE_TIMEOUT, ...), after how long, and how many messages master and
-slave then hold of its queue, ``-`` where nobody answers. Until Ctrl-C or ``--count``. All goes through toxiproxy.
+A line for each send: its result (PUT_OK, FLUSH_SLAVE_TIMEOUT, ...), its time, and the number of messages of its queue
+at master and slave, ``-`` without an answer. Until Ctrl-C or ``--count``. All traffic goes through toxiproxy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ANSWER_S = 6.0
 
 
 async def ask(function: Callable[..., None], *arguments: Any) -> tuple[str, Any]:
-    """How a call ended, and what it brought; no answer within the limit is ``no answer``."""
+    """A call's result and its answer; ``no answer`` at the time limit."""
     ended: asyncio.Future[tuple[str, Any]] = asyncio.get_running_loop().create_future()
 
     def done(outcome: Any, value: Any = None) -> None:
@@ -46,14 +46,14 @@ async def ask(function: Callable[..., None], *arguments: Any) -> tuple[str, Any]
 
 
 async def addresses(client: Client, names: str) -> dict[int, str]:
-    """Where clients find the pair's brokers, by broker id, as the name server tells them; empty if it does not."""
+    """The brokers' addresses by broker id, from the name server; empty without an answer."""
     _, cluster = await ask(admin.cluster, client.calls, names)
     data = cluster.broker_addr_table.get(BROKER_NAME) if cluster is not None else None
     return dict(data.broker_addrs) if data is not None else {}
 
 
 async def holds(client: Client, address: str | None, queue: MessageQueue) -> str:
-    """How many messages of a queue a broker has."""
+    """A broker's number of messages in a queue."""
     found = (await ask(admin.max_offset, client.calls, address, queue))[1] if address else None
     return "-" if found is None else str(found)
 
@@ -71,7 +71,7 @@ def connected() -> Iterator[Client]:
 
 
 async def play(names: str, every_s: float, most: int | None) -> None:
-    """Send, and say what happened."""
+    """Send, and print the results."""
     with connected() as client:
         for number in count() if most is None else range(most):
             at = await addresses(client, names)
@@ -93,10 +93,10 @@ async def play(names: str, every_s: float, most: int | None) -> None:
 
 def main() -> None:
     """Read the arguments and play."""
-    parser = argparse.ArgumentParser(description="Send messages to the pair in containers, and say how each ended.")
-    parser.add_argument("--names", default="127.0.0.1:9876", help="where the name server's proxy is published")
+    parser = argparse.ArgumentParser(description="Send messages to the pair in containers, and report each result.")
+    parser.add_argument("--names", default="127.0.0.1:9876", help="published address of the name server's proxy")
     parser.add_argument("--every", type=float, default=1.0, metavar="S", help="seconds between two sends")
-    parser.add_argument("--count", type=int, help="how many to send; without it until Ctrl-C")
+    parser.add_argument("--count", type=int, help="number of messages; default: until Ctrl-C")
     given = parser.parse_args()
     try:
         asyncio.run(play(given.names, given.every, given.count))

@@ -1,1 +1,1 @@
-"""Captures of a running pair that somebody else started: taps, and the folder that ``pairproof judge`` reads."""
+"""Captures of a running pair of the user: taps, and the folder for ``pairproof judge``."""

@@ -1,8 +1,8 @@
-"""Finds slaves that bypass the tap: connections to the master's HA port that this process did not make.
+"""Finds slaves that bypass the tap: connections to the master's HA port from outside this process.
 
-Their reports are never seen, so a PUT_OK that waited for them would look unfounded. Before the slave has come through
-the tap its own connection is one of them, and is none that remains. A master on another machine, or in a network
-namespace of its own, is not seen from here.
+Their reports are not recorded, so a PUT_OK that waited for them would check unjustified. Before the slave connects
+through the tap its own connection is one of them, temporarily. A master on another machine, or in its own network
+namespace, is invisible from here.
 """
 
 from __future__ import annotations
@@ -18,19 +18,18 @@ SELF = "self"
 
 
 class Bypass:
-    """Watches ``to``, the master's HA port."""
-
     def __init__(self, to: Address, proc: Path = PROC) -> None:
         self.to = to
         self.proc = proc
         self.standing = 0
-        """Connections that stood when it looked last."""
+        """Open connections at the last check."""
         self._once: set[Address] = set()
         self._known: set[Address] = set()
 
-    def look(self, counts: bool = True) -> int:
-        """Look once; how many connections are new. One counts when it is seen twice while looks count: the kernel's
-        tables are not read in one moment, and a connection that is just made, or over, may be in one row only."""
+    def check(self, counts: bool = True) -> int:
+        """Check once; returns the number of new connections. One counts when it is seen in two counted checks: the
+        kernel's tables are not read atomically, and a new or closed connection may be in one row only.
+        """
         there = self._others()
         self.standing = len(there)
         if not counts:
@@ -47,7 +46,6 @@ class Bypass:
         return {each.remote for each in standing if each.local == self.to} - own
 
     def _inodes(self) -> set[str]:
-        """Of this process's sockets."""
         found = set()
         for each in (self.proc / SELF / "fd").iterdir():
             with suppress(OSError):

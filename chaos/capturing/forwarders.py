@@ -1,4 +1,4 @@
-"""Connections that pass a tap, and what of them is recorded: HA streams as they are, clients' frames when whole."""
+"""Connections through a tap, and their recording: HA streams unchanged, clients' frames when complete."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ LENGTH = 4
 MAX_FRAME = 16 * 1024 * 1024
 """RocketMQ's own limit of a frame (com.rocketmq.remoting.frameMaxLength)."""
 MAX_HELD = 64 * 1024 * 1024
-"""Bytes of unfinished frames, of all connections of a link."""
+"""Bytes of incomplete frames, over all connections of a link."""
 UP, DOWN = "client-to-server", "server-to-client"
 
 
 class HaConnection(Forwarder):
-    """The slave's connection to its master."""
-
     def __init__(self, recording: Recording, slave: str) -> None:
         super().__init__()
         self.recording = recording
@@ -27,13 +25,13 @@ class HaConnection(Forwarder):
         self.stream = self.recording.begin()
         super().stand()
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         if self.stream is not None:
             self.stream.took("s2m", data)
 
-    def server_said(self, data: bytes) -> None:
-        super().server_said(data)
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
         if self.stream is not None:
             self.stream.took("m2s", data)
 
@@ -46,7 +44,7 @@ class HaConnection(Forwarder):
 
 
 class ClientConnection(Forwarder):
-    """A client's connection to the master. One that carries no frames (TLS) passes, and is not recorded."""
+    """A client's connection to the master. One without frames (TLS) is forwarded and not recorded."""
 
     def __init__(self, file: ClientFile) -> None:
         super().__init__()
@@ -60,12 +58,12 @@ class ClientConnection(Forwarder):
         self.number = self.file.connections
         super().stand()
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         self._said(UP, data)
 
-    def server_said(self, data: bytes) -> None:
-        super().server_said(data)
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
         self._said(DOWN, data)
 
     def closed(self, side: str, how: str) -> None:
@@ -82,7 +80,7 @@ class ClientConnection(Forwarder):
         while len(part) - at >= LENGTH:
             size = LENGTH + int.from_bytes(part[at : at + LENGTH], "big")
             if size > MAX_FRAME:
-                self._give_up("what it carries is not RocketMQ's frames")
+                self._give_up("it does not carry RocketMQ's frames")
                 return
             if len(part) - at < size:
                 break
@@ -91,11 +89,11 @@ class ClientConnection(Forwarder):
         del part[:at]
         self.file.held -= at
         if self.file.held > MAX_HELD:
-            self._give_up("too much of unfinished frames")
+            self._give_up("too many incomplete frames")
 
     def _give_up(self, why: str) -> None:
         self._forget()
-        self.file.recording.say(f"note: client connection {self.number} is not recorded from here on: {why}")
+        self.file.recording.note(f"note: client connection {self.number} is not recorded from here on: {why}")
 
     def _forget(self) -> None:
         self._is_read = False

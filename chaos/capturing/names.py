@@ -1,8 +1,8 @@
-"""A tap between the slave and its name server, which names the HA tap as the master's HA address.
+"""A tap between the slave and its name server, which reports the HA tap as the master's HA address.
 
 A slave of RocketMQ 5 ignores ``haMasterAddress`` and takes the address from the answers to its registrations; a slave
-of RocketMQ 4 does so where that key is not set. Everything else passes unchanged, also what is no frame of RocketMQ
-(TLS), and nothing is recorded. Source: RegisterBrokerResponseHeader, BrokerController.handleRegisterBrokerResult.
+of RocketMQ 4 does so if that key is not set. All other bytes pass unchanged, even if they are not RocketMQ's frames
+(TLS), and are not recorded. Source: RegisterBrokerResponseHeader, BrokerController.handleRegisterBrokerResult.
 """
 
 from __future__ import annotations
@@ -19,27 +19,23 @@ from .forwarders import LENGTH, MAX_FRAME
 KEY = "haServerAddr"
 JSON_HEADER = 0
 SIZE_BITS = 24
-"""Of a header's length; the byte above it says how the header is written."""
+"""Of a header's length; the byte above it has the header's encoding."""
 
-Told = Callable[[str | None], None]
-"""Told the address that the name server gave; None where its answer cannot be changed."""
+Named = Callable[[str | None], None]
+"""Called with the address in the name server's answer; None if its answer cannot be changed."""
 
 
 class NamesDoor(StraightDoor):
-    """The name server ``to``, where ``address`` is reached in its place and the master's HA address is ``ha``."""
-
-    def __init__(self, address: Address, to: Address, ha: Address, told: Told, unreached: Callable[[OSError], None]):
+    def __init__(self, address: Address, to: Address, ha: Address, named: Named, unreached: Callable[[OSError], None]):
         super().__init__(address, to, Forwarder, unreached, patience_s=None)
         self.ha = ha
-        self.told = told
+        self.named = named
 
     def far(self, said: Callable[[bytes], None]) -> Wire:
-        return NamesWire(said, Answers(str(self.ha), self.told))
+        return NamesWire(said, Answers(str(self.ha), self.named))
 
 
 class NamesWire(Wire):
-    """The name server's side."""
-
     def __init__(self, said: Callable[[bytes], None], answers: Answers) -> None:
         super().__init__(said, patience_s=None)
         self.answers = answers
@@ -49,11 +45,11 @@ class NamesWire(Wire):
 
 
 class Answers:
-    """Bytes of a name server, as the slave is to hear them. Holds at most one frame between feeds."""
+    """Bytes of a name server, changed for the slave. Holds at most one frame between feeds."""
 
-    def __init__(self, address: str, told: Told) -> None:
+    def __init__(self, address: str, named: Named) -> None:
         self.address = address
-        self.told = told
+        self.named = named
         self._held = bytearray()
         self._is_read = True
 
@@ -88,10 +84,10 @@ class Answers:
             header: Any = json.loads(head) if form == JSON_HEADER else None
             real = header["extFields"][KEY]
         except (ValueError, KeyError, TypeError, RecursionError):
-            self.told(None)
+            self.named(None)
             return head
         if not real:
             return head
-        self.told(str(real))
+        self.named(str(real))
         header["extFields"][KEY] = self.address
         return json.dumps(header, separators=(",", ":")).encode()

@@ -1,12 +1,12 @@
-"""Writes a capture folder while the captured pair runs, so that a kill costs the last second at most.
+"""Writes a capture folder while the captured pair runs, so that a kill loses the last second at most.
 
-Every piece of a stream is written at once, before it goes on to its receiver, and its line in the timeline behind it;
-``run.json`` is replaced whenever a connection begins or ends, and each second. ``complete`` says there that recording
-ended in an orderly way: without it readers expect a stream that is longer than its timeline, and half a line.
+Every piece of a stream is written before it is forwarded, followed by its line in the timeline; ``run.json`` is
+replaced whenever a connection begins or ends, and each second. Its ``complete`` means that recording ended in an
+orderly way: without it a stream may be longer than its timeline, and the last line incomplete.
 
-Bounded: ``limit`` bytes on disk, :data:`MAX_CONNECTIONS` connections, :data:`MAX_OPEN` at once, :data:`MAX_LINES` lines
-about the brokers. Recording stops at a full disk and at its limit; bytes are still forwarded. Layout of the
-folder: docs/capture-folder.md.
+Limits: ``limit`` bytes on disk, :data:`MAX_CONNECTIONS` connections, :data:`MAX_OPEN` at once, :data:`MAX_LINES` lines
+about the brokers. Recording stops at a full disk and at its limit; bytes are still forwarded. Layout of the folder:
+docs/capture-folder.md.
 """
 
 from __future__ import annotations
@@ -32,32 +32,29 @@ MAX_CONNECTIONS = 1_000
 MAX_OPEN = 64
 MAX_LINES = 1_000
 MAX_CLOCK = 1_000
-"""Where there would be more, every second one goes, and only twice as much is told from then on."""
+"""Above this, every second entry is dropped, and the threshold for new ones doubles."""
 CLOCK_MS = 1.0
-"""What the machine's clock must have moved against the time that passed, until it is told."""
+"""Movement of the machine's clock against elapsed time that makes an entry."""
 READINGS = 9
 MAX_STALLS = 1_000
-"""The last of them lasts as long as those that are not listed."""
+"""The last of them covers the unlisted ones."""
 SLACK_MS = 300
-"""What laws of time allow for besides, as in real-time labs: a shorter delay of this process is no stall."""
+"""Allowance of laws of time, as in real-time labs: a shorter delay of this process is not a stall."""
 WITHOUT_ROLE = "\n# Added by pairproof: the file names no role, and RocketMQ takes this one.\nbrokerRole=ASYNC_MASTER\n"
 
 
 class Recording:
-    """A folder that grows. UsageError if it exists already or a configuration cannot be read."""
+    """A growing folder. UsageError if it exists already or a configuration cannot be read."""
 
     def __init__(self, folder: Path, confs: Mapping[str, Path], rocketmq: str | None, limit: int = MAX_BYTES) -> None:
         self.folder = folder
         self.limit = limit
         self.written = 0
         self.ended: str | None = None
-        """Why it records no more."""
         self.left_out = 0
-        """Connections that were not recorded, since there were too many."""
         self.gone_round = 0
-        """Connections to the master's HA port that did not come through the tap."""
         self.came_ms: float | None = None
-        """When the slave first came through the tap."""
+        """Time of the slave's first connection through the tap."""
         self.ha: dict[str, dict[str, Any]] = {}
         self.bytes = {"m2s": 0, "s2m": 0}
         self.frames = 0
@@ -89,13 +86,13 @@ class Recording:
     def at(self, monotonic_ns: int) -> float:
         return round(max(0, monotonic_ns - self._t0) / MS, 3)
 
-    def say(self, line: str) -> None:
-        """A line about the brokers, see :mod:`pairproof.chaos.observers.capture_events`."""
+    def note(self, line: str) -> None:
+        """Record a line about the brokers, see :mod:`pairproof.chaos.observers.capture_events`."""
         if self.ended is None and len(self.events) < MAX_LINES:
             self.events.append({"at_ms": self.now(), "event": line})
 
     def save(self) -> None:
-        """Replace run.json; what was recorded until now counts."""
+        """Replace run.json; all recordings until now count."""
         if self.ended is None:
             self._until = self.now()
             self._compare_clocks()
@@ -105,7 +102,7 @@ class Recording:
             self._break(str(why))
 
     def _compare_clocks(self) -> None:
-        """Brokers date what they store by a clock that may be set, or slewed."""
+        """Brokers date records by a clock that may be set, or slewed."""
         epoch, monotonic = _clocks()
         now, said = self.at(monotonic), epoch / MS
         at, epoch_ms = self._clock[-1]
@@ -117,7 +114,7 @@ class Recording:
             self._clock_ms *= 2
 
     def end(self, reason: str) -> None:
-        """Record no more; the folder is whole. Nothing where recording has ended before."""
+        """Stop recording; the folder is complete. No effect after the first call."""
         if self.ended is None:
             self.is_complete = True
             self._until = self.now()
@@ -125,7 +122,7 @@ class Recording:
             self.save()
 
     def begin(self) -> HaStream | None:
-        """A connection of the slave begins; None where it is not recorded."""
+        """A connection of the slave begins; None if it is not recorded."""
         if self.ended is not None or len(self.ha) >= MAX_CONNECTIONS or self.open >= MAX_OPEN:
             self.left_out += self.ended is None
             return None
@@ -133,7 +130,7 @@ class Recording:
         now = self.now()
         self.came_ms = now if self.came_ms is None else self.came_ms
         self.ha[name] = {"opened_at_ms": now, "closed_at_ms": None}
-        # Before its files: a connection without files is passed over, files without a connection are an error.
+        # Before its files: a connection without files is ignored, files without a connection are an error.
         self.save()
         try:
             return HaStream(self, name)
@@ -142,7 +139,6 @@ class Recording:
             return None
 
     def put(self, writes: Iterable[tuple[FileIO, bytes]]) -> bool:
-        """Write all of this, in this order, if recording goes on and there is room."""
         writes = tuple(writes)
         size = sum(len(data) for _, data in writes)
         if self.ended is None and self.written + size > self.limit:
@@ -185,13 +181,11 @@ class Recording:
 
 
 class HaStream:
-    """The files of one connection of the slave. OSError if they cannot be made."""
-
     def __init__(self, recording: Recording, name: str) -> None:
         self.recording = recording
         self.name = name
         self.offsets = {"m2s": 0, "s2m": 0}
-        # The m2s file last: by its name the connection is found.
+        # The m2s file last: readers find the connection by its name.
         names = {each: recording.folder / "ha" / f"{name}.{each}" for each in ("timeline.jsonl", "s2m.bin", "m2s.bin")}
         self._timeline, *streams = (FileIO(path, "xb") for path in names.values())
         self._streams = dict(zip(("s2m", "m2s"), streams, strict=True))
@@ -205,7 +199,7 @@ class HaStream:
             recording.bytes[direction] += len(data)
 
     def close(self, by: str | None) -> None:
-        """It is over. ``by``: the broker that ended it, if it is known."""
+        """It has ended. ``by``: the broker that closed it, if known."""
         for file in (self._timeline, *self._streams.values()):
             file.close()
         self.recording.open -= 1
@@ -222,7 +216,7 @@ class ClientFile:
         self.offset = 0
         self.connections = 0
         self.held = 0
-        """Bytes of frames that are not whole, of all its connections."""
+        """Bytes of incomplete frames, over all its connections."""
         folder = recording.folder / "remoting"
         try:
             folder.mkdir(exist_ok=True)
@@ -246,7 +240,7 @@ class ClientFile:
 
 
 def _clocks() -> tuple[int, int]:
-    """The machine's clock and the time that passes, ns, of one moment: between two readings a process may stand."""
+    """The machine's clock and elapsed time, ns, at one moment: a process may be paused between two readings."""
     found = [(time.monotonic_ns(), time.time_ns(), time.monotonic_ns()) for _ in range(READINGS)]
     before, epoch, after = min(found, key=lambda each: each[2] - each[0])
     return epoch, (before + after) // 2

@@ -1,8 +1,7 @@
-"""One capture from its first listener to its last byte: taps that only forward, beside a recording that may end first.
+"""One capture from its first listener to its last byte: taps that only forward, and a recording that may end earlier.
 
-Nothing is sent to the brokers that did not come from one of them, and nothing is asked: a connection made only to see
-whether a master is there would count as a slave on RocketMQ 4. Back-pressure passes on, so does each end of a
-connection. When the session ends all its connections do.
+The brokers receive no bytes except each other's: on RocketMQ 4 a connection that only probes the master would count as
+a slave. Back-pressure is preserved, as is each end of a connection. At the end of the session all its connections end.
 """
 
 from __future__ import annotations
@@ -29,31 +28,27 @@ from .recording import SLAVE, ClientFile, Recording
 SAVED_S = 1.0
 POLL_S = 0.02
 ABSENT_S = 30.0
-"""After this long without a slave the user is told: a restart takes less, and a minute is the promise."""
+"""The user is notified after this long without a slave: a restart takes less, and a minute is guaranteed."""
 
 Say = Callable[[str], None]
 
 
 class Way(NamedTuple):
-    """Where a tap listens, and where it leads."""
-
     listen: Address
     to: Address
 
 
 class Change(NamedTuple):
-    """What the user changes in the slave's configuration for the time of the capture, as the user is told it."""
-
     setting: str
     undo: str
     without: str = ""
-    """Why the slave may not come in spite of it."""
+    """Why the slave may nevertheless not connect."""
 
     def lost(self) -> str:
         return (
             f"no slave has been connected to its master for {ABSENT_S:g} s. A slave that was restarted with "
-            f"{self.setting} and does not come has lost its master and copies nothing{self.without}. To undo the "
-            f"change {self.undo}. Going on."
+            f"{self.setting} and does not connect has lost its master and copies nothing{self.without}. To undo the "
+            f"change {self.undo}. Continuing."
         )
 
 
@@ -66,18 +61,16 @@ async def _resolved(address: Address, anywhere: bool) -> Address:
     try:
         return Address(await reach.resolve(address.host, anywhere), address.port)
     except reach.NotAllowed:
-        raise UsageError(f"{address} is not on this machine: give {reach.OPTION} if it is meant") from None
+        raise UsageError(f"{address} is not on this machine: give {reach.OPTION} to allow it") from None
     except (OSError, ValueError) as why:
-        raise UsageError(f"{address.host} cannot be looked up ({why}); give an IPv4 address") from None
+        raise UsageError(f"{address.host} cannot be resolved ({why}); give an IPv4 address") from None
 
 
 class Session:
-    """The taps of one capture."""
-
     def __init__(
         self, recording: Recording, ha: Way, clients: Sequence[Way], say: Say, change: Change, names: Way | None = None
     ) -> None:
-        """``names``: the slave's way to its name server, where it is told the HA tap's address."""
+        """``names``: the slave's tap for its name server, which reports the HA tap's address."""
         self.recording = recording
         self.say = say
         self.ha = ha
@@ -85,8 +78,8 @@ class Session:
         self._absent_since: float | None = None
         self._is_lost = False
         self._named: str | None = ""
-        self._told: dict[Address, float] = {}
-        """By server that did not answer: when that may be said again."""
+        self._warn_at: dict[Address, float] = {}
+        """By server that did not answer: when that may be reported again."""
         self._refused = 0
         self._bypass = Bypass(ha.to)
         self._is_over = False
@@ -102,7 +95,7 @@ class Session:
             self.doors.append(NamesDoor(*names, ha.listen, self._names, partial(self._no_names, names.to)))
 
     async def run(self, ready: Callable[[], None], seconds: float | None) -> str:
-        """Forward and record until a signal or the time's end; which of them."""
+        """Forward and record until a signal or the time limit; returns which."""
         watch = Watch(asyncio.get_running_loop(), lambda: [harness()])
         try:
             await self._open()
@@ -149,10 +142,10 @@ class Session:
             self.recording.save()
         elif not self._is_over:
             self._is_over = True
-            self.say(f"recording has ended: {self.recording.ended}. Bytes still pass, until Ctrl-C or the time's end.")
+            self.say(f"recording has ended: {self.recording.ended}. Bytes are still forwarded, until Ctrl-C or --time.")
 
     async def _close(self) -> None:
-        """End all connections in an orderly way; what a peer does not take in time is lost with its connection."""
+        """End all connections in an orderly way; bytes that a peer does not accept in time are lost."""
         for door in self.doors:
             door.shut()
             for forwarder in door.forwarders:
@@ -167,15 +160,15 @@ class Session:
         for file in self._files:
             file.close()
 
-    # Whether somebody is there.
+    # Missing peers.
 
     def _look_round(self) -> None:
-        new = self._bypass.look(counts=self.recording.came_ms is not None)
+        new = self._bypass.check(counts=self.recording.came_ms is not None)
         self._look_for_slave()
         if new and not self.recording.gone_round:
             self.say(
-                f"somebody is connected to {self.ha.to} and not through the tap, so what producers are told will "
-                "not be judged: stop other slaves, and capture again. Going on."
+                f"a slave is connected to {self.ha.to} and not through the tap, so the answers to producers will "
+                "not be judged: stop other slaves, and capture again. Continuing."
             )
         self.recording.gone_round += new
 
@@ -192,49 +185,45 @@ class Session:
             return
         self._named = real
         if real is None:
-            self.say(
-                "the name server's answer is not in JSON, so the slave is told its master's own address. Going on."
-            )
+            self.say("the name server's answer is not in JSON, so the slave gets its master's own address. Continuing.")
         else:
-            self.say(f"the name server says that the master's HA address is {real}; the slave is told {self.ha.listen}")
+            self.say(f"the master's HA address at the name server is {real}; the slave gets {self.ha.listen}")
 
     def _no_names(self, to: Address, why: OSError) -> None:
-        self._say_seldom(to, f"no name server answers at {to} ({_reason(why)}). Going on.")
+        self._warn_rarely(to, f"no name server answers at {to} ({_reason(why)}). Continuing.")
 
     def _silent(self, to: Address, why: OSError) -> None:
         if not self._refused:
             self._nobody(to, why)
-            self.recording.say(f"note: nothing answers at the master's HA port ({_reason(why)})")
+            self.recording.note(f"note: nothing answers at the master's HA port ({_reason(why)})")
         self._refused += 1
 
     def _nobody(self, to: Address, why: OSError) -> None:
-        self._say_seldom(
+        self._warn_rarely(
             to,
             f"nothing answers at {to} ({_reason(why)}): is the master running, and is this its port? "
-            "By default HA listens at listenPort + 1. Going on.",
+            "By default HA listens at listenPort + 1. Continuing.",
         )
 
-    def _say_seldom(self, to: Address, text: str) -> None:
-        """Clients try again and again, and a terminal that takes no more would hold the tap up."""
+    def _warn_rarely(self, to: Address, text: str) -> None:
+        """Clients retry repeatedly, and a blocked terminal would hold the tap up."""
         now = asyncio.get_running_loop().time()
-        if now >= self._told.get(to, now):
-            self._told[to] = now + ABSENT_S
+        if now >= self._warn_at.get(to, now):
+            self._warn_at[to] = now + ABSENT_S
             self.say(text)
 
     def _answers(self) -> None:
         if self._refused:
-            self.recording.say(f"master started: its HA port answers, after it had refused {self._refused} connections")
+            self.recording.note(f"master started: its HA port answers, after {self._refused} refused connections")
             self._refused = 0
 
 
 def _reason(why: OSError) -> str:
-    # asyncio puts a sentence with addresses in the place of the system's.
+    # asyncio replaces the system's message by a sentence with addresses.
     return os.strerror(why.errno) if why.errno is not None else str(why)
 
 
 class Reached(HaConnection):
-    """Tells that the master was reached, before the connection is recorded."""
-
     def __init__(self, recording: Recording, slave: str, answers: Callable[[], None]) -> None:
         super().__init__(recording, slave)
         self.answers = answers

@@ -1,7 +1,7 @@
-"""``pairproof advise``: what two broker files promise, what each fault can take from them, and what to change first.
+"""``pairproof advise``: report the guarantees of two broker files, the loss that each fault can cause, and fixes.
 
-Needs no lab, JDK or jars: it asks the durability contract, decision 43's figures and the list of known deviations.
-``check`` with the same files tries it.
+Needs no lab, JDK or jars. Its sources are the durability contract, decision 43's figures and the known deviations.
+``check`` with the same files tests the answers.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ COLUMNS = ("fault", "of", "PUT_OK messages that can be lost", "on one broker onl
     "target_name",
     default="reference",
     shell_complete=complete_targets,
-    help="The release: rocketmq@5.3.1. Default: the files', or 4.9.7.",
+    help="The release, such as rocketmq@5.3.1. Default: as in the files, or 4.9.7.",
 )
 @output.json_option
 def command(master_conf: Path | None, slave_conf: Path | None, target_name: str, json_to: str | None) -> None:
-    """Say what brokers with these files promise, what each fault can cost, and what to change first.
+    """Report what brokers with these files guarantee, what each fault can cost, and what to change first.
 
-    Nothing is played, so it takes a second and needs no lab, JDK or jars. A side without a file has RocketMQ's
-    defaults. Each cell names its source: measured (decision 43, on 4.9.7), contract (docs/contract.md), or model.
+    No trial is played: no lab, JDK or jars are needed. A side without a file has RocketMQ's defaults. Each cell names
+    its source: measured (decision 43, on 4.9.7), contract (docs/contract.md), or model.
 
-    Exit codes: 0; 2 for a file that RocketMQ would not read as a broker's, or not as its owner means it.
+    Exit codes: 0; 2 for a file that RocketMQ would not accept as a broker's, or would read differently than intended.
     """
     files = options.files(master_conf, slave_conf)
     if not files:
-        raise UsageError("advise wants your brokers' files: --master-conf FILE --slave-conf FILE")
+        raise UsageError("advise needs your brokers' files: --master-conf FILE --slave-conf FILE")
     found = advised(files, target_name)
     if json_to is not None:
         output.write_json(found, json_to)
@@ -49,25 +49,24 @@ def command(master_conf: Path | None, slave_conf: Path | None, target_name: str,
 
 
 def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
-    """See :mod:`pairproof.chaos.rocketmq.advising`; UsageError for a target that is not RocketMQ's, and for files that
-    the reader refuses."""
+    """See :mod:`pairproof.chaos.rocketmq.advising`. UsageError for another target or invalid files."""
     from ...harness.trials import resolve
     from ...reference.shell import broker_file, catalogue
     from ..rocketmq import advising, configuration
 
     target = resolve.target(target_name)
     if getattr(target, "system", "") != "rocketmq":
-        raise UsageError(f"advise knows RocketMQ only, not {target_name}; name a release, such as rocketmq@{VERSION}")
+        raise UsageError(f"advise supports RocketMQ only, not {target_name}; name a release: rocketmq@{VERSION}")
     released: Mapping[str, str] = getattr(target, "releases", {})
     configuration.check(files)
     said = [broker_file.values(path) for path in files.values()]
     own = next((each["rocketmqVersion"] for each in said if "rocketmqVersion" in each), VERSION)
-    # The reference is no release: it behaves as the default one.
+    # The reference has no release: it behaves as the default one.
     releases = {side: released.get(side, own) for side in configuration.SIDES}
     versions = {side: each if each[:1].isdigit() else VERSION for side, each in releases.items()}
 
     def runs(side: str) -> configuration.Program:
-        # The table takes these into account; all that is no remark decides no loss.
+        # The table includes these; a remark changes no loss.
         idle = configuration.DECISIVE.keys() - {POOL, "inSyncReplicas"}
         kinds = {key: kind for key, kind in catalogue.of(versions[side]).items() if key not in idle}
         return configuration.Program({**configuration.reference().acts_on, **kinds}, versions[side])
@@ -75,7 +74,7 @@ def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
     _, lines = configuration.brought(files, (), runs)
     for version in dict.fromkeys(versions.values()):
         if (known_as := catalogue.nearest(version)) != version:
-            lines.append(f"which keys RocketMQ {version} has is taken from {known_as}")
+            lines.append(f"which keys RocketMQ {version} has is assumed from {known_as}")
     if not released and own == VERSION:
         lines.append(f"neither --target nor a file names a release: this is for {VERSION}; --target rocketmq@5.5.0")
     return advising.told(files, (), lines, releases)
@@ -85,14 +84,14 @@ def _show(found: Mapping[str, Any]) -> None:
     for line in found["deployment"]:
         output.echo(line)
     changes = [f"{number}. {each['text']}" for number, each in enumerate(found["changes"], 1)]
-    _listed("Change first:", changes or ["nothing: no setting is known here that would avoid more"])
+    _listed("Change first:", changes or ["nothing: no known setting would avoid more"])
     alike: dict[tuple[str, ...], list[str]] = {}
     for row in found["faults"]:
         cells = (f"{row[name]['says']} [{row[name]['source']}]" for name in ("lost", "single", "unavailable"))
         alike.setdefault((row["of"], *cells), []).append(row["fault"])
     output.table("What a fault can cost", COLUMNS, [(", ".join(faults), *rest) for rest, faults in alike.items()])
     _listed("Keys:", found["keys"])
-    _listed("Known of this version, and not avoided by these files:", [
+    _listed("Known deviations of this version that these files do not avoid:", [
         f"{each['id']}: {each['means']}" + (f" ({', '.join(each['upstream'])})" if each["upstream"] else "")
         for each in found["deviations"]
     ])  # fmt: skip

@@ -1,7 +1,7 @@
-"""``pairproof capture``: record the replication of a running pair, so that ``pairproof judge`` can judge it.
+"""``pairproof capture``: record the replication of a running pair for ``pairproof judge``.
 
-A tap stands between the slave and its master's HA port, and where wanted between clients and the master. It forwards
-every byte unchanged, asks nobody anything, and lets back-pressure pass. docs/guide/capture.md shows a whole one.
+A tap sits between the slave and its master's HA port, and optionally between clients and the master. It forwards every
+byte unchanged, sends none itself, and preserves back-pressure. docs/guide/capture.md has a full example.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ EXAMPLE = """capture --listen 127.0.0.1:20912 --to 127.0.0.1:10912 \\
 
 
 @click.command("capture", epilog=example(EXAMPLE))
-@click.option("--listen", required=True, metavar="HOST:PORT", help="Where the slave is to connect: the tap.")
+@click.option("--listen", required=True, metavar="HOST:PORT", help="The tap's address, to which the slave connects.")
 @click.option("--to", required=True, metavar="HOST:PORT", help="The master's HA port (listenPort + 1 by default).")
 @click.option(
-    "--output", "folder", required=True, type=click.Path(path_type=Path), help="The capture folder: a new one."
+    "--output", "folder", required=True, type=click.Path(path_type=Path), help="The capture folder; must not exist."
 )
 @click.option("--master-conf", required=True, type=click.Path(path_type=Path), help="The master's broker.conf.")
 @click.option("--slave-conf", required=True, type=click.Path(path_type=Path), help="The slave's broker.conf.")
 @click.option(
     "--client", "clients", multiple=True, metavar="LISTEN=TO",
-    help="A tap for producers: where they connect, and the master's listenPort. May be given more than once.",
+    help="A tap for producers: its address, and the master's listenPort. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--namesrv", metavar="LISTEN=TO",
-    help="A tap for the slave's name server, which names the tap as the master's HA address. RocketMQ 5 needs it.",
+    help="A tap for the slave's name server; reports the tap as the master's HA address. RocketMQ 5 needs it.",
 )  # fmt: skip
-@click.option("--rocketmq", metavar="VERSION", help="The brokers' version, such as 5.3.1; laws differ by it.")
-@click.option("--time", "time_text", help="When to end, such as 90s or 10m. Default: at Ctrl-C.")
+@click.option("--rocketmq", metavar="VERSION", help="The brokers' version, such as 5.3.1; laws depend on it.")
+@click.option("--time", "time_text", help="How long to record, such as 90s or 10m. Default: until Ctrl-C.")
 @click.option("--max-size", "size_text", default=MOST, show_default=True, help="Most bytes to record, such as 200M.")
 @click.option("--connect-anywhere", "anywhere", is_flag=True, help="Allow addresses that are not on loopback.")
 def command(
     listen: str, to: str, folder: Path, master_conf: Path, slave_conf: Path, clients: tuple[str, ...],
     namesrv: str | None, rocketmq: str | None, time_text: str | None, size_text: str, anywhere: bool,
 ) -> int:  # fmt: skip
-    """Record what a running slave and its master say to each other.
+    """Record the bytes between a running slave and its master.
 
-    The slave must be told to connect to the tap, and when the capture ends it loses its connection until its
-    configuration is as it was. A folder that reaches --max-size grows no more, and bytes still pass.
+    The slave must connect to the tap. When the capture ends, the slave loses its connection until its configuration is
+    restored. When the folder reaches --max-size, recording stops and bytes are still forwarded.
 
     Exit codes: 0 recorded, 2 usage (a port is taken, the folder exists), 4 no slave was connected, or the disk is full.
     """
@@ -80,14 +80,14 @@ def command(
         to_names = None if names is None else await resolved(names, anywhere)
         recording = Recording(folder, {MASTER: master_conf, SLAVE: slave_conf}, rocketmq, limit)
         session = Session(recording, ha, others, output.echo, change, to_names)
-        await session.run(lambda: _tell(ha, others, change, folder), duration)
+        await session.run(lambda: _explain(ha, others, change, folder), duration)
         return recording
 
     return _conclude(asyncio.run(capture()), folder, listen, change)
 
 
 def _change(ha: Way, names: Way | None, version: str | None) -> Change:
-    """What is to be set in the slave's configuration. UsageError where a slave of that version would not heed it."""
+    """The setting to change at the slave. UsageError if a slave of this version ignores it."""
     from ..capturing.session import Change
 
     if names is not None:
@@ -100,13 +100,13 @@ def _change(ha: Way, names: Way | None, version: str | None) -> Change:
     return Change(f"haMasterAddress={ha.listen}", undo, f" ({needs})" if version is None else "")
 
 
-def _tell(ha: Way, clients: list[Way], change: Change, folder: Path) -> None:
+def _explain(ha: Way, clients: list[Way], change: Change, folder: Path) -> None:
     output.echo(f"set in the slave's configuration, and restart the slave: {change.setting}")
     if ha.listen.port == ha.to.port:
         output.echo(f"or in the master's, and restart both: brokerIP2={ha.listen.host}")
     for each in clients:
         output.echo(f"let producers connect to {each.listen} in place of {each.to}")
-    output.echo(f"recording to {folder} until Ctrl-C or the time's end; then the slave has no master: {change.undo}")
+    output.echo(f"recording to {folder} until Ctrl-C or --time; then the slave has no master: {change.undo}")
 
 
 def _conclude(recording: Recording, folder: Path, listen: str, change: Change) -> int:
@@ -118,7 +118,7 @@ def _conclude(recording: Recording, folder: Path, listen: str, change: Change) -
         )
     output.echo(f"the slave has no master now: {change.undo}")
     if not recording.is_complete:
-        raise LabError(f"recording ended early: {recording.ended}; judge what there is: {_judge(folder)}")
+        raise LabError(f"recording ended early: {recording.ended}; judge the recorded part: {_judge(folder)}")
     clients = f", {recording.frames:,} frames of clients" if recording.frames else ""
     left_out = f", {recording.left_out:,} connections left out" if recording.left_out else ""
     output.echo(
@@ -139,7 +139,7 @@ def _way(option: str, text: str) -> Way:
 
     listen, equals, to = text.partition("=")
     if not equals:
-        raise UsageError(f"{option} wants LISTEN=TO, such as 127.0.0.1:20911=127.0.0.1:10911, not {text!r}")
+        raise UsageError(f"{option} needs LISTEN=TO, such as 127.0.0.1:20911=127.0.0.1:10911, not {text!r}")
     return Way(_address(option, listen), _address(option, to))
 
 
@@ -148,7 +148,7 @@ def _address(option: str, text: str) -> Address:
 
     host, _, port = text.rpartition(":")
     if not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= MAX_PORT:
-        raise UsageError(f"{option} wants host:port, such as 127.0.0.1:20912, not {text!r}")
+        raise UsageError(f"{option} needs host:port, such as 127.0.0.1:20912, not {text!r}")
     return Address(host, int(port))
 
 
@@ -156,5 +156,5 @@ def _bytes(text: str) -> int:
     number, unit = (text[:-1], text[-1]) if text[-1:] in SIZES else (text, "")
     size = int(number) * SIZES.get(unit, 1) if number.isascii() and number.isdigit() else 0
     if not 0 < size <= SIZES["G"]:
-        raise UsageError(f"--max-size wants at most {MOST}, such as 200M, not {text!r}")
+        raise UsageError(f"--max-size needs at most {MOST}, such as 200M, not {text!r}")
     return size

@@ -1,7 +1,4 @@
-"""``pairproof chaos``: play scenarios: load, faults and expectations on a timeline, in the simulation or in real labs.
-
-``list`` and ``show`` tell what there is, ``run`` plays and judges, ``parity`` compares labs.
-"""
+"""``pairproof chaos``: play scenarios: load, faults and expectations on a timeline, in a simulation or real lab."""
 
 from __future__ import annotations
 
@@ -23,13 +20,12 @@ from ..scenarios import library
 
 LABS = "sim,process"
 MAX_PROGRAM = 200
-"""Lines of a program that ``show`` prints."""
 
 _scenarios = completes(names=library.names, files=True)
 _repeat = click.option(
     "--repeat",
     type=click.IntRange(1, 1_000),
-    help="How many times to play each case; default: as the scenario's file says.",
+    help="How many times to play each case; default: as in the scenario's file.",
 )
 _cases = click.option("--cases", type=click.IntRange(1), help="Play at most this many cases of each scenario, evenly.")
 _all = click.option(
@@ -76,9 +72,9 @@ def list_(json_to: str | None) -> None:
 
 @command.command("show", epilog=example("chaos show master-kill-under-load"))
 @click.argument("name", shell_complete=_scenarios)
-@click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="Which case's program.")
+@click.option("--case", "number", type=click.IntRange(1), default=1, show_default=True, help="The case to show.")
 def show(name: str, number: int) -> None:
-    """Show a scenario: what it is about, its timeline, what it expects, and the program that it becomes."""
+    """Show a scenario: its purpose, timeline, expectations, and the program that it becomes."""
     from ..scenarios import page, picture, timeline
 
     scenario = library.find(name)
@@ -113,15 +109,15 @@ def show(name: str, number: int) -> None:
 
 
 def _expected(case: Any) -> list[str]:
-    lines = _of_expect(case.expect)
-    return [*lines, *(f"{only.text}: {line}" for only, more in case.apart for line in _of_expect(more))]
+    lines = _expectations(case.expect)
+    return [*lines, *(f"{only.text}: {line}" for only, more in case.apart for line in _expectations(more))]
 
 
-def _of_expect(expect: Any) -> list[str]:
+def _expectations(expect: Any) -> list[str]:
     lines = [f"judged: {', '.join(expect.judged)}"] if expect.judged else []
     for where, counts in [("", expect.whole), *((f"{each.when} {each.id}: ", each.counts) for each in expect.phases)]:
-        told = [f"{bound} {name}" for kind in counts for name, bound in kind.items()]
-        lines += [f"expected: {where}{', '.join(told)}"] if told else []
+        amounts = [f"{bound} {name}" for kind in counts for name, bound in kind.items()]
+        lines += [f"expected: {where}{', '.join(amounts)}"] if amounts else []
     lines += [f"violated: {', '.join(expect.violated)}"] if expect.violated else []
     return lines if expect.bites else [*lines, "faults need not take effect"]
 
@@ -145,16 +141,16 @@ def run(
     jobs: int, seed: str | None, runs_folder: Path, report: bool, report_engine: str, json_to: str | None,
     master_conf: Path | None, slave_conf: Path | None, typed: tuple[str, ...], known_deviations: str | None,
 ) -> None:  # fmt: skip
-    """Play scenarios and judge them by the laws and by what they expect. The run is kept as `pairproof check` keeps it.
+    """Play scenarios and check them against the laws and their own expectations. Records a run like `pairproof check`.
 
-    --all leaves out scenarios for which the lab lacks an ability, and names them at the end. A scenario that was
-    asked for by its name is reported as skipped instead.
+    --all leaves out scenarios for which the lab lacks an ability, and lists them at the end. A scenario that was named
+    is reported as skipped instead.
 
     Exit codes: 0 all hold; 1 a law is violated, an expectation was not met, or --known-deviations fails it; 2 usage; 3
     something is unknown, was not judged, had no effect or was skipped; 4 the lab failed; 130 interrupted.
     """
     from ...harness.trials import resolve
-    from ..scenarios.closing import say_scenarios
+    from ..scenarios.closing import print_scenarios
     from ..scenarios.play import Plan
 
     tested = options.configured(target_name, master_conf, slave_conf, typed)
@@ -169,10 +165,9 @@ def run(
     if report:
         from ...harness.commands.check import make_report
 
-        # Also of a run that is red.
         made = make_report(recording.folder, json_to, report_engine)
         code = code or made
-    say_scenarios(recording, report)
+    print_scenarios(recording, report)
     sys.exit(code)
 
 
@@ -203,7 +198,7 @@ def parity(
     """
     from ...harness.trials import resolve
     from ..scenarios import parity as comparing
-    from ..scenarios.closing import say_left_out
+    from ..scenarios.closing import print_left_out
     from ..scenarios.play import Plan
 
     chosen, listed, known = _chosen(names, everything, target_name), _labs(labs), options.seed_of(seed)
@@ -212,7 +207,7 @@ def parity(
     titles = [lab if plays[lab] == target.name else f"{lab} ({plays[lab]})" for lab in listed]
     lacking = {lab: _lacking(chosen, lab) for lab in listed}
     by_lab: dict[str, list[Any]] = {lab: [] for lab in listed}
-    # What was asked for by its name is shown, whoever can play it.
+    # A scenario that was named is shown even if no lab can play it.
     nowhere = {
         name: lacks
         for name, lacks in lacking[listed[0]].items()
@@ -237,14 +232,13 @@ def parity(
         output.write_json(_compared(rows, listed), json_to)
     columns = ("scenario", *titles, *(f"s, {lab}" for lab in listed), "differences")
     output.table("", columns, map(_cells, rows))
-    say_left_out("these labs", nowhere)
+    print_left_out("these labs", nowhere)
     unexplained = [each.scenario.name for each in rows if each.unexplained]
     output.say(f"{counted(len(rows), 'scenario')}; not explained: {', '.join(unexplained) or 'nothing'}")
     sys.exit(comparing.exit_code(rows))
 
 
 def _cells(row: Any) -> tuple[str, ...]:
-    """A scenario's line of the table."""
     from ..scenarios.parity import cell
 
     seconds = (f"{each:.1f}" for each in row.seconds)
@@ -284,7 +278,7 @@ def _chosen(names: tuple[str, ...], everything: bool, target: str) -> list[Any]:
 
 
 def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:
-    """By name, the abilities that a lab lacks for a scenario; nothing of those for which it has them all."""
+    """By name, the abilities that a lab lacks for a scenario. Playable scenarios are absent."""
     from ...harness.trials import resolve
     from ..scenarios.play import lacking
 
@@ -294,7 +288,7 @@ def _lacking(scenarios: Sequence[Any], lab: str) -> dict[str, tuple[str, ...]]:
 
 def _check_some(chosen: Sequence[Any], left_out: Collection[str], labs: str) -> None:
     if len(left_out) == len(chosen):
-        raise UsageError(f"no scenario can be played in {labs}; pairproof labs says which lab has which abilities")
+        raise UsageError(f"no scenario can be played in {labs}; pairproof labs lists the abilities of each lab")
 
 
 def _labs(text: str) -> list[str]:
@@ -302,7 +296,7 @@ def _labs(text: str) -> list[str]:
 
     found = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
     if len(found) < 2:
-        raise UsageError(f"--labs wants two labs or more with commas between, such as {LABS}, not {text!r}")
+        raise UsageError(f"--labs needs two or more labs separated by commas, such as {LABS}, not {text!r}")
     for each in found:
         resolve.lab(each)
     return found
@@ -311,7 +305,7 @@ def _labs(text: str) -> list[str]:
 def _play(
     chosen: list[Any], plan: Any, jobs: int, runs: Path, left_out: Mapping[str, Sequence[str]]
 ) -> tuple[Any, int]:
-    """The recording, closed, and the exit code. ``left_out``: by name, what the lab lacks for what is not played."""
+    """The closed recording, and the exit code. ``left_out``: by scenario, the abilities that the lab lacks."""
     from ...harness.trials import resolve
     from ..scenarios import jobs as playing
     from ..scenarios.play import check, exit_code

@@ -1,8 +1,8 @@
-"""``pairproof reference inspect``: show what a store's commit log holds, and where and why it is damaged.
+"""``pairproof reference inspect``: show the contents of a store's commit log, and where and why it is damaged.
 
-With ``--json`` one object a line, under the names that RocketMQ's own decoder gives: every ``message`` and ``blank``,
-then ``end`` (the first position without a record) or ``broken`` (where and why). Reads one record at a time, so a store
-may be of any size. The store's broker must not run meanwhile.
+With ``--json`` it prints one object a line, with the field names of RocketMQ's own decoder: every ``message`` and
+``blank``, then ``end`` (the first position without a record) or ``broken`` (where and why). It reads one record at a
+time, so a store may have any size. The store's broker must be stopped.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ...harness.commands.helping import example
 from ...harness.errors import EXIT_HOLDS, EXIT_VIOLATED
 
 MAX_ROWS = 200
-"""Messages that the table for people shows; ``--json`` shows all."""
+"""Messages in the table; ``--json`` prints all."""
 
 Line = dict[str, object]
 
@@ -27,7 +27,7 @@ Line = dict[str, object]
 @click.argument("store", type=click.Path(path_type=Path))
 @output.json_option
 def command(store: Path, json_to: str | None) -> int:
-    """Show what the commit log of STORE holds: a store folder, or its commitlog folder.
+    """Show the records in the commit log of STORE: a store folder, or its commitlog folder.
 
     Exit codes: 0 the log is whole, 1 it is damaged somewhere, 2 this is not a commit log.
     """
@@ -40,8 +40,6 @@ def command(store: Path, json_to: str | None) -> int:
 
 
 class _Last:
-    """Iterates over lines and remembers the last one."""
-
     def __init__(self, found: Iterator[Line]) -> None:
         self.found = found
         self.line: Line = {}
@@ -53,7 +51,7 @@ class _Last:
 
 
 def lines(store: Path) -> Iterator[Line]:
-    """The log's contents as flat objects; the last one is of kind ``end`` or ``broken``. UsageError if it is none."""
+    """The log's contents as flat objects, the last one of type ``end`` or ``broken``. UsageError if it is not a log."""
     from ..observers.full_record import describe
     from ..observers.store_folder import file_name, open_log
     from ..observers.store_reader import Walk
@@ -69,7 +67,7 @@ def lines(store: Path) -> Iterator[Line]:
     def walked() -> Iterator[Line]:
         size = len(files[0][1])
         for each in walk:
-            # A walk has files of one size only: no search for the file of each record.
+            # All files have the same size, so no search for the file of each record.
             name = file_name(each.lo - (each.lo - starts[0]) % size)
             if isinstance(each, LogRecord):
                 yield describe(each, name)

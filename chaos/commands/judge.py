@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from ..rejudging import JudgedRun
 
 MAX_LINES = 20
-"""Violations shown to people; ``--json`` has all that were kept."""
+"""Violations that are printed; ``--json`` has all that were recorded."""
 NOTHING = 'it holds no history to judge; record a run with keep = "all" in [check] of pairproof.toml'
 
 Row = tuple[str, str, int, int]
-"""Of a law or a check: its name, verdict, how often it judged, and how often it was broken."""
+"""Name of a law or check, its verdict, judgements, and violations."""
 
 
 @click.command("judge", epilog=example("judge --ha-capture capture/"))
@@ -42,28 +42,28 @@ def command(
     runs: tuple[str, ...], capture: Path | None, master_conf: Path | None, slave_conf: Path | None,
     known_deviations: str | None, law_ids: tuple[str, ...], json_to: str | None,
 ) -> int:  # fmt: skip
-    """Judge the kept histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
+    """Judge the recorded histories of RUNS (folders, ids, or latest) again, or a capture of real brokers.
 
-    Without --law a capture's streams are also replayed, cut in several ways, into the reference slave, whose commit
-    log must come out equal to the real slave's. Lines of run.json that are not understood are named. A fault that
-    never ends makes laws unknown. docs/capture-folder.md describes a capture folder. --master-conf and --slave-conf
-    stand in place of its configuration files; a run's histories say themselves how their brokers were set.
+    Without --law a capture's streams are also split in several ways and replayed into the reference slave. Its commit
+    log must equal the real slave's. Invalid lines of run.json are listed. A fault without an end makes laws unknown.
+    docs/capture-folder.md describes a capture folder. --master-conf and --slave-conf replace its configuration files; a
+    run's histories contain their brokers' configuration.
 
-    Exit codes: 0 every law holds, 1 one is violated, or broken as it is known of the version (of a run: if the run
-    fails by that), 2 usage, 3 unknown.
+    Exit codes: 0 every law holds, 1 a law is violated, or a known deviation occurred (in a run: if that fails the run),
+    2 usage, 3 unknown.
     """
     if bool(runs) == (capture is not None):
         raise UsageError("judge either run folders or one --ha-capture folder")
     files = options.files(master_conf, slave_conf)
     if files and capture is None:
         raise UsageError(
-            "--master-conf and --slave-conf go with --ha-capture: a run's histories say how their brokers were set; to "
+            "--master-conf and --slave-conf go with --ha-capture: a run's histories contain their configuration; to "
             "test another configuration run pairproof check with these files"
         )
     if capture is not None:
         return _capture(capture, files, law_ids, json_to, known_deviations or FAIL)
     if known_deviations is not None:
-        raise UsageError("--known-deviations goes with --ha-capture: a run has recorded what they do to it")
+        raise UsageError("--known-deviations goes with --ha-capture: a run has recorded this option")
     return _runs(runs, law_ids, json_to)
 
 
@@ -93,9 +93,9 @@ def _as_json(folder: Path, found: JudgedCapture) -> dict[str, object]:
         "rocketmq": found.history.version.name,
         "rocketmq_known_from": found.history.version.source,
         "left_out": found.history.left_out,
-        "not_understood": found.history.told.unread,
-        "unended": found.history.told.unended,
-        "concluded": found.history.told.notes,
+        "not_understood": found.history.lines.unread,
+        "unended": found.history.lines.unended,
+        "concluded": found.history.lines.notes,
         "laws": [
             {
                 "law": each.law,
@@ -123,14 +123,14 @@ def _show(folder: Path, found: JudgedCapture) -> None:
     texts += [f"{each.id}: {why}" for each in found.checks for why in each.why]
     texts += [f"{each.law}: {each.doubt}" for each in found.laws if each.doubt]
     left_out = ", ".join(f"{count} {what}" for what, count in sorted(found.history.left_out.items()))
-    _say(rows, texts, found.deviations)
+    _print_verdicts(rows, texts, found.deviations)
     if left_out:
         output.echo(f"not judged: {left_out}")
-    version, told = found.history.version, found.history.told
+    version, lines = found.history.version, found.history.lines
     output.echo(f"judged as RocketMQ {version.name}: {version.source}")
-    _listed("concluded", told.notes)
-    _listed("never ended, so nothing is known to hold", told.unended)
-    _listed("not understood in run.json's events, and left out", told.unread)
+    _listed("concluded", lines.notes)
+    _listed("never ended, so no law is known to hold", lines.unended)
+    _listed("invalid events in run.json, left out", lines.unread)
     held = sum(each.verdict == Verdict.HOLDS for each in found.checks)
     checks = f"; {held} of {counted(len(found.checks), 'check')} of the log hold" if found.checks else ""
     events = counted(len(found.history.events), "event")
@@ -147,14 +147,14 @@ def _listed(what: str, lines: list[str]) -> None:
         output.echo(f"  ... and {len(lines) - MAX_LINES} more: --json has them")
 
 
-def _say(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) -> None:
-    """Laws that need a look, counts of all, and why."""
+def _print_verdicts(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) -> None:
+    """Laws that need attention, counts of all, and reasons."""
     from ...harness.commands.closing import LOOK, by_group
     from ...harness.commands.findings import say_deviations
 
     if look := [row for row in rows if row[1] in LOOK]:
         output.table("", ("law", "verdict", "judged", "violations"), look)
-    for line in by_group(_of_laws(rows)):
+    for line in by_group(_law_verdicts(rows)):
         output.say(line)
     for text in texts[:MAX_LINES]:
         output.echo(text)
@@ -164,28 +164,27 @@ def _say(rows: list[Row], texts: list[str], deviations: list[dict[str, Any]]) ->
 
 
 def _close(what: str, amount: str, rows: list[Row], commands: list[str], known_fails: bool) -> None:
-    """The last three lines: the verdict, the command again, and the next one."""
+    """The last three lines: the verdict, the command to repeat, and the next one."""
     from ...harness.commands.closing import of_laws
     from ...harness.judging.verdict import Standing, Verdict, conclusion
 
     verdict = str(conclusion([Standing(Verdict(row[1])) for row in rows], known_fails=known_fails))
-    said = f"{what}: {verdict}; {of_laws(_of_laws(rows).values())}; {amount}"
+    said = f"{what}: {verdict}; {of_laws(_law_verdicts(rows).values())}; {amount}"
     output.say(said, output.COLOURS.get(verdict, "bold"))
     for word, command in zip(("again", "next"), commands, strict=True):
         output.say(f"{word}: {command}")
 
 
-def _of_laws(rows: list[Row]) -> dict[str, str]:
-    """The verdicts of laws, without those of checks."""
+def _law_verdicts(rows: list[Row]) -> dict[str, str]:
     known = registry.names("laws")
     return {name: verdict for name, verdict, _, _ in rows if name in known}
 
 
 def _explaining(rows: list[Row]) -> str:
-    """The command that explains what needs a look, or that searches where nothing does."""
+    """The command that explains the first verdict that needs attention, or else the one that searches."""
     from ...harness.commands.closing import LOOK
 
-    known = _of_laws(rows)
+    known = _law_verdicts(rows)
     law = next((law for verdict in LOOK for law, each in known.items() if each == verdict), None)
     return f"{invocation.program()} {f'laws {law}' if law else 'check --report'}"
 
@@ -204,7 +203,7 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
     codes = []
     for reader, each in zip(readers, found, strict=True):
         now = exit_code(map(Standing, each.verdicts.values()), known_fails=_fails(reader, each))
-        # What a run's own tables and findings say counts as much, unless one law was asked for.
+        # A run's own tables and findings count as well, unless one law was requested.
         then = recorded(reader.folder) if reader.facts.get("laws") and not law_ids else now
         codes += [now, then]
         if json_to != output.STDOUT:
@@ -213,7 +212,7 @@ def _runs(names: tuple[str, ...], law_ids: tuple[str, ...], json_to: str | None)
 
 
 def _fails(reader: RunReader, found: JudgedRun) -> bool:
-    """Whether a run fails by what is known, as it is judged now."""
+    """Whether known deviations fail this run under the present verdicts."""
     from ...harness.judging import deviations
 
     return deviations.fails({**reader.facts, "deviations": found.deviations})
@@ -225,9 +224,9 @@ def _say_run(reader: RunReader, found: JudgedRun, recorded: str) -> None:
     texts: dict[str, str] = {}
     for trial, law, text in found.texts:
         texts.setdefault(law, f"trial {trial}, {law}: {text}")
-    _say(found.rows(), list(texts.values()), found.deviations)
+    _print_verdicts(found.rows(), list(texts.values()), found.deviations)
     if not any(found.judged.values()):
-        output.echo(f"{found.run} says nothing: {'no law found anything to judge' if found.trials else NOTHING}")
+        output.echo(f"{found.run} decides nothing: {'no law had anything to judge' if found.trials else NOTHING}")
     then = invocation.line("report", reader.folder)
     if found.texts and resolve.system(str(reader.facts.get("system", ""))).has_autopsy:
         then = f"{invocation.line('autopsy', reader.folder)} --trial {found.texts[0][0]}"

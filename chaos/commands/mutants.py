@@ -1,9 +1,9 @@
-"""``pairproof mutants``: seed each known bug in turn, and say which law catches it, and after how many trials.
+"""``pairproof mutants``: seed each known bug, and report the law that catches it and the number of trials.
 
-A mutant counts as killed only when the law that it declares is violated. The unmutated reference runs the same
-schedules with the same budget as a control: a single alarm there means that the harness itself is wrong. In the process
-and docker labs the Hypothesis machine looks for mutants instead (:mod:`pairproof.chaos.commands.mutants_real`).
-Mutants that nobody wrote for a law are :mod:`pairproof.chaos.commands.mutants_generic`'s.
+A mutant counts as killed only when the law that it declares is violated. The control runs the unmutated reference over
+the same schedules with the same budget; one alarm there means that the harness is wrong. In the process and docker labs
+the Hypothesis machine searches instead (:mod:`pairproof.chaos.commands.mutants_real`). Generic mutants are in
+:mod:`pairproof.chaos.commands.mutants_generic`.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ TRIALS = 6_000
 REAL = sum(profile(PROOF).counts.values())
 DEFAULTS = f"{TRIALS}; {REAL} in {REAL_TIME_LABS}; {mutants_generic.TRIALS} with --generic"
 CLUSTER_ONE_IN = 4
-"""Cluster trials cost ten times as much as the others: so they get about half of the time."""
+"""Cluster trials cost ten times as much as others, so they get about half of the time."""
 
 
 class Kill(NamedTuple):
-    """What became of one mutant. ``law``: the law that caught it; ``also``: others violated by the same trial."""
+    """The result for one mutant. ``law``: the law that caught it; ``also``: others violated by the same trial."""
 
     name: str
     killed: bool
@@ -58,11 +58,11 @@ class Kill(NamedTuple):
     settings: dict[str, object]
     text: str
     schedule: dict[str, object]
-    """The shrunk program as a document: :func:`harness.trials.schedule_json.from_json` reads it."""
+    """The shrunk program as a document for :func:`harness.trials.schedule_json.from_json`."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
-    """The sweep, the cut points, the swarm and cluster trials in turn: what ``check`` runs, without Hypothesis."""
+    """The sweep, truncation points, swarm and cluster trials in turn: as ``check``, without Hypothesis."""
     for swept, cut, number in zip_longest(*_listed(lab.name, target.name, seed), count()):
         if swept is not None:
             yield "sweep", swept
@@ -75,7 +75,7 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
 
 @lru_cache(maxsize=1)
 def _listed(lab: str, target: str, seed: str) -> tuple[list[Schedule], list[Schedule]]:
-    """Schedules of the enumerated searches: the same for all hunts, many of which end sooner than this list is made."""
+    """Schedules of the enumerated searches, cached for all hunts, many of which end before this list is complete."""
     there, pair = resolve.lab(lab), resolve.target(target)
     return sweep.schedules(there, pair, seed), truncation.schedules(there, pair, seed)
 
@@ -87,12 +87,12 @@ def violated(lab: Lab, target: Target, schedule: Schedule) -> dict[str, str]:
 
 
 def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
-    """Search until the declared law catches the mutant, then make the program small."""
+    """Search until the declared law catches the mutant, then shrink the program."""
     target = resolve.target(f"reference+{mutant.name}")
-    # That law alone: until it does, what the others say costs more than all the rest.
+    # Judge that law alone: the others cost most of the time.
     caught = fails_by(lab, target, mutant.law)
     began = process_time()
-    # The boundaries of the sweep are those of the correct pair: a mutant may never come to rest.
+    # The sweep uses the unmutated pair's boundaries, because a mutant may never become quiescent.
     for number, (origin, schedule) in enumerate(schedules(lab, resolve.target("reference"), seed), 1):
         if caught(schedule):
             seconds = process_time() - began
@@ -109,7 +109,7 @@ def hunt(lab: Lab, mutant: Mutant, seed: str, trials: int) -> Kill:
 
 
 def fails_by(lab: Lab, target: Target, law: str) -> shrink.StillFails:
-    """Whether a schedule violates this law, which alone is judged."""
+    """Whether a schedule violates this law; no other law is judged."""
     laws = judging.laws([law])
 
     def fails(candidate: Schedule) -> bool:
@@ -120,7 +120,7 @@ def fails_by(lab: Lab, target: Target, law: str) -> shrink.StillFails:
 
 
 def control(lab: Lab, seed: str, trials: int) -> list[str]:
-    """The unmutated reference over the same schedules: laws that raised an alarm, which must be none."""
+    """Laws that raise an alarm for the unmutated reference over the same schedules. There must be none."""
     target = resolve.target("reference")
     alarms: set[str] = set()
     for number, (_, schedule) in enumerate(schedules(lab, target, seed), 1):
@@ -134,7 +134,7 @@ def control(lab: Lab, seed: str, trials: int) -> list[str]:
 @click.argument("names", nargs=-1, shell_complete=completes(names=lambda: catalogue()))
 @click.option("--seed", default="mutants", show_default=True, help="Random seed of every schedule.")
 @click.option("--trials", type=click.IntRange(1), help=f"Trials for each mutant. [default: {DEFAULTS}]")
-@click.option("--model", "of_model", is_flag=True, help="Mutate what laws take for known instead.")
+@click.option("--model", "of_model", is_flag=True, help="Mutate the model behind the laws instead.")
 @mutants_generic.options
 @options.lab
 @options.jobs("Trials", f"; in {REAL_TIME_LABS}, or with --generic")
@@ -144,16 +144,16 @@ def command(
     names: tuple[str, ...], seed: str, trials: int | None, asked: mutants_generic.Asked | None, lab_name: str,
     jobs: int, runs_folder: Path, json_to: str | None, of_model: bool,
 ) -> None:  # fmt: skip
-    """Seed each known bug into the reference and see which law catches it, after how many trials.
+    """Seed each known bug into the reference; report which law catches it, after how many trials.
 
-    In the process and docker labs, name the mutants to look for. There the Hypothesis machine alone searches, every
-    trial is kept, and the program that violates the law is shrunk, executed several more times, and reported.
+    In the process and docker labs, name the mutants to search for. There only the Hypothesis machine searches, every
+    trial is recorded, and the program that violates the law is shrunk, executed several more times, and reported.
 
-    With --generic, a sample of small changes of the target's code is judged instead, which nobody wrote for a law: what
-    share of them any law notices is what a green run is worth. Then 0 means that the control is clean.
+    With --generic, a sample of small changes of the target's code is judged instead. The share that any law notices
+    measures the worth of a green run. Then 0 means that the control is clean.
 
-    With --model, the model that laws query is mutated: without an excuse the reference must be accused, and with a
-    false fact a known bug must survive. Then 0 means that each of them is noticed.
+    With --model, the model behind the laws is mutated: without an excuse some law must accuse the reference, and with a
+    false fact a known bug must survive. Then 0 means that every mutant is noticed.
 
     Exit codes: 0 every mutant was killed by its declared law and the control is clean, 1 otherwise, 4 the lab failed.
     """
@@ -172,7 +172,7 @@ def command(
     lab = resolve.lab(lab_name)
     if not lab.deterministic:
         if not names:
-            raise UsageError(f"in lab {lab_name} each mutant takes minutes; name those to look for")
+            raise UsageError(f"in lab {lab_name} each mutant takes minutes; name those to search for")
         code, catches = mutants_real.hunt(mutants_real.Hunt(lab, seed, trials, jobs, runs_folder), chosen)
         if json_to is not None:
             output.write_json([each._asdict() for each in catches], json_to)
@@ -200,7 +200,7 @@ def _of_model(lab: Lab, seed: str, trials: int, json_to: str | None) -> int:
             fails = fails_by(lab, resolve.target(f"reference+{mutant.name}"), mutant.law)
             killed = partial(fails, from_json(kill.schedule))
             found.append(mutants_model.fact(each, mutant.law, kill.trials, killed))
-    return mutants_model.say(found, json_to)
+    return mutants_model.report(found, json_to)
 
 
 def _simulated(lab: Lab, chosen: list[Mutant], seed: str, trials: int, json_to: str | None) -> int:
@@ -210,7 +210,7 @@ def _simulated(lab: Lab, chosen: list[Mutant], seed: str, trials: int, json_to: 
             progress(done, len(chosen) + 1, mutant.name)
             kills.append(hunt(lab, mutant, seed, trials))
         progress(len(chosen), len(chosen) + 1, "control")
-        # The longest hunt decides how much the control must endure.
+        # The control runs as many trials as the longest hunt.
         budget = max(each.trials for each in kills)
         alarms = control(lab, seed, budget)
     if json_to is not None:

@@ -1,6 +1,6 @@
-"""``pairproof mutants --generic``: what a green run is worth, by a sample of mistakes that nobody wrote for a law.
+"""``pairproof mutants --generic``: measure the worth of a green run by a sample of mutants that nobody chose.
 
-The options, the tables and the exit code; :mod:`pairproof.chaos.generic.measuring` does the work.
+Options, tables and exit code; :mod:`pairproof.chaos.generic.measuring` does the work.
 """
 
 from __future__ import annotations
@@ -27,20 +27,17 @@ from ..generic.measuring import ALARMS, Measured, Question, measure
 from ..generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
 
 TRIALS = 200
-"""Reaching trials of a mutant: one that survives them takes some five seconds of CPU time."""
+"""Reaching trials of a mutant: a survivor takes about five seconds of CPU time."""
 SAMPLE = 60
 REFERENCE = "reference"
 PACKAGES = ("pairproof.reference.core", "pairproof.reference.wire", "pairproof.reference.client")
-"""What the target reference consists of, without its sockets and files, which the simulation replaces."""
+"""The code of the target reference, without sockets and files, which the simulation replaces."""
 MAX_CHARS = 60
-"""Of code in a table."""
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 class Asked(NamedTuple):
-    """The options of ``--generic``."""
-
     packages: tuple[str, ...]
     target: str
     sample: int
@@ -50,7 +47,7 @@ class Asked(NamedTuple):
 
 
 def options(command: Decorated) -> Decorated:
-    """Adds ``--generic`` and its options, handed over as ``asked``: None without ``--generic``."""
+    """Adds ``--generic`` and its options, passed as ``asked``: None without ``--generic``."""
 
     @wraps(command)
     def called(*args: Any, generic: bool, **kwargs: Any) -> Any:
@@ -64,9 +61,9 @@ def options(command: Decorated) -> Decorated:
     file = click.Path(dir_okay=False, path_type=Path)
     for option in (
         click.option("--at-least", type=click.FloatRange(0, 100), help="Exit code 1 if fewer percent are killed."),
-        click.option("--equivalents", "listed", type=file, help="TOML list of mutants that change nothing."),
+        click.option("--equivalents", "listed", type=file, help="TOML list of mutants that change no behaviour."),
         click.option(
-            "--out", type=click.Path(file_okay=False, path_type=Path), help="Keep results here; go on with them."
+            "--out", type=click.Path(file_okay=False, path_type=Path), help="Store results here; resume from them."
         ),
         click.option("--sample", type=click.IntRange(1), help=f"Generic mutants to play. [default: {SAMPLE}]"),
         click.option(
@@ -90,13 +87,13 @@ _OPTIONS = {
 
 
 def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_to: str | None) -> int:
-    """Measure, say what came of it, and return the exit code."""
+    """Measure, print the results, and return the exit code."""
     if not lab.deterministic:
         raise UsageError(f"--generic plays in the simulation only, not in lab {lab.name}; leave --lab out")
     resolve.check_pair(lab, resolve.target(asked.target))
     packages = asked.packages or (PACKAGES if asked.target.partition("+")[0] == REFERENCE else ())
     if not packages:
-        raise UsageError(f"which code is target {asked.target}? Name its packages with --package")
+        raise UsageError(f"the packages of target {asked.target} are unknown; name them with --package")
     question = Question(asked.target, lab.name, packages, seed, asked.sample, trials or TRIALS)
     entries = equivalents.read(asked.listed)
     with TemporaryDirectory() as spare, output.progress() as progress:
@@ -107,7 +104,7 @@ def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_t
     _say(found, figures, asked.out)
     short = asked.at_least is not None and figures["score"]["percent"] < asked.at_least
     if short:
-        output.say(f"less than the {asked.at_least:g} % that --at-least asks for", "bold red")
+        output.say(f"less than the {asked.at_least:g} % that --at-least requires", "bold red")
     return EXIT_VIOLATED if found.control.alarms or found.stale or short else EXIT_HOLDS
 
 
@@ -145,9 +142,9 @@ def _say(found: Measured, figures: dict[str, Any], out: Path | None) -> None:
     for law, times in control.alarms.items():
         output.say(f"alarm: the unmutated target violates {law} in {times} trials of the control", "bold red")
     if control.alarms:
-        output.say(f"the trials that raise an alarm are in {out / ALARMS}" if out else "--out keeps those trials")
+        output.say(f"the trials that raise an alarm are in {out / ALARMS}" if out else "--out stores those trials")
     for each in found.stale:
-        output.say(f"stale equivalent, no code fits it any more: {each.told()}", "bold red")
+        output.say(f"stale equivalent, no code matches it: {each.told()}", "bold red")
 
 
 def _say_survivors(found: Measured) -> None:

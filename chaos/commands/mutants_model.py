@@ -1,4 +1,4 @@
-"""``pairproof mutants --model``: is each excuse of the laws' model needed, and does each of its facts carry weight?"""
+"""``pairproof mutants --model``: is each excuse of the laws' model needed, and does a law depend on each fact?"""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from .. import model_mutants
 from ..model_mutants import ModelMutant
 
 Alarms = Callable[[Schedule], Iterable[str]]
-"""Laws that a schedule of the unmutated reference violates."""
 
 
 class Noticed(NamedTuple):
-    """What became of one mutant of the model. ``trials``: up to the first alarm, or to the kill that is undone."""
+    """The result for one mutant of the model. ``trials``: up to the first alarm, or to the kill that is undone."""
 
     name: str
     about: str
@@ -41,8 +40,8 @@ def fact(mutant: ModelMutant, law: str, trials: int, killed: Callable[[], bool])
         return Noticed(mutant.name, mutant.about, not killed(), trials, [law])
 
 
-def say(found: list[Noticed], json_to: str | None) -> int:
-    """Print the score; the exit code."""
+def report(found: list[Noticed], json_to: str | None) -> int:
+    """Print the score; return the exit code."""
     if json_to is not None:
         output.write_json([each._asdict() for each in found], json_to)
     rows = [
@@ -51,6 +50,6 @@ def say(found: list[Noticed], json_to: str | None) -> int:
     ]
     output.table("", ("mutant of the model", "what it does", "", "trials", "laws"), rows)
     score = sum(each.noticed for each in found)
-    kinds = f"{len(model_mutants.EXCUSES)} dropped excuses, {len(model_mutants.FACTS)} falsified facts"
-    output.say(f"{score} of {len(found)} mutants of the model noticed ({kinds})")
+    amounts = f"{len(model_mutants.EXCUSES)} dropped excuses, {len(model_mutants.FACTS)} falsified facts"
+    output.say(f"{score} of {len(found)} mutants of the model noticed ({amounts})")
     return EXIT_HOLDS if score == len(found) else EXIT_VIOLATED

@@ -1,8 +1,8 @@
-"""Finds mutants in the process and docker labs: the Hypothesis machine must find the bug, and the bug must show again.
+"""Finds mutants in the process and docker labs: the Hypothesis machine must find the bug, and it must reproduce.
 
-A mutant counts as killed when a trial that the machine drew violates the declared law in the lab, and the smallest
-program violates that law again in at least one of several executions there. The run folder keeps every trial. The
-command prints the autopsy of the message that the violation is about.
+A mutant counts as killed when a drawn trial violates the declared law in the lab, and the smallest program violates it
+again in at least one of several executions. The run folder contains every trial. The command prints the autopsy of the
+message that the violation is about.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ from ...harness.trials.workers import CanClose
 from ..mutants import Mutant
 
 REPEATS = 5
-"""Executions of the smallest program that was found."""
 
 
 class Hunt(NamedTuple):
-    """How to look for mutants. ``trials``: how many the machine plays; None: the profile's number."""
+    """``trials``: how many the machine plays; None: the profile's number."""
 
     lab: Lab
     seed: str
@@ -39,7 +38,7 @@ class Hunt(NamedTuple):
 
 
 class Catch(NamedTuple):
-    """What became of one mutant; ``showed`` of ``executed`` replays violated the law."""
+    """The result for one mutant; ``showed`` of ``executed`` replays violated the law."""
 
     name: str
     law: str
@@ -55,7 +54,7 @@ class Catch(NamedTuple):
 
 
 def hunt(how: Hunt, mutants: list[Mutant]) -> tuple[int, list[Catch]]:
-    """Look for each mutant in turn; returns the exit code and the results. LabError if the lab fails: no verdict."""
+    """Search for each mutant in turn; returns the exit code and the results. LabError if the lab fails: no verdict."""
     catches = []
     try:
         for mutant in mutants:
@@ -75,7 +74,7 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
     )  # fmt: skip
     outcome = request.run()
     if outcome.summary["state"] == "interrupted":
-        # An unfinished hunt must not count as "survived", and the interrupt ends the remaining hunts as well.
+        # An unfinished hunt must not count as "survived"; the interrupt also ends the remaining hunts.
         raise KeyboardInterrupt
     if outcome.lab_failed is not None:
         raise outcome.lab_failed
@@ -83,12 +82,10 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
     trials: Any = outcome.summary["trials"]
     if not found:
         if outcome.code == EXIT_LAB:
-            raise LabError(
-                f"mutant {mutant.name} was not found, but one of the processes that play trials failed; see above"
-            )
+            raise LabError(f"mutant {mutant.name} was not found, but a trial process failed; see above")
         return Catch(mutant.name, mutant.law, False, "", trials, [], "", 0, 0, "", "")
     known = to_finding(named_finding(found[0]))
-    # One at a time, as a user replays it: several at once slow each other down, and a race may then end differently.
+    # One at a time, as a user replays it: concurrent executions slow each other down and change the outcome of races.
     again = (run_trial(how.lab, target, known.schedule, origin="replay") for _ in range(REPEATS))
     showed = sum(violates(each, mutant.law) for each in again)
     with autopsy.make_context("autopsy", ["--", str(found[0])]) as context:

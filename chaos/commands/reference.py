@@ -9,7 +9,7 @@ from . import inspect
 
 @click.group("reference", cls=Group, epilog=example("reference broker -c conf/broker-a.properties"))
 def command() -> None:
-    """Run reference brokers and name servers, or show what a store's commit log holds."""
+    """Run reference brokers and name servers, or show the records of a store's commit log."""
 
 
 for each in (broker, namesrv, inspect):

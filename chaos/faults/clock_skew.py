@@ -1,4 +1,4 @@
-"""A broker's wall clock is an hour ahead or behind until the fault ends; intervals are measured as before."""
+"""A broker's wall clock is an hour ahead or behind until the fault ends; intervals are unaffected."""
 
 from ...harness.ports.nodes import CanSkewClock
 from ...harness.rocketmq import topology

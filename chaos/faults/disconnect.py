@@ -1,7 +1,7 @@
 """A node's network cable is pulled, and plugged in again when the fault ends.
 
-Nothing leaves the node or arrives there. Its connections stay, on both sides, and hang; attempts to connect to it are
-not answered, and fail when who connects has waited long enough. Plugged in again, TCP goes on where it stood.
+No bytes leave the node or arrive there. Its connections stay open on both sides, and hang; connects to it get no
+answer, and fail when they time out. After the fault TCP continues.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...harness.trials.schedule import Args
 
 
 class Disconnect:
-    """The fault ``disconnect``; ``link`` only says in histories that every link of the node is concerned."""
+    """The fault ``disconnect``; in histories ``link`` shows that every link of the node is affected."""
 
     name = "disconnect"
     needs = CanDisconnect

@@ -1,4 +1,4 @@
-"""A broker's disk has no room for more until the fault ends; log files that are there take writes."""
+"""A broker's disk is full until the fault ends; existing log files accept writes."""
 
 from ...harness.ports.disks import CanFillDisk
 from ...harness.rocketmq import topology

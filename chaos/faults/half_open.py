@@ -1,6 +1,6 @@
-"""The connections that are open now are left half-open: one end is told that they are over, the other hears nothing.
+"""Open connections become half-open: one end is notified that they ended, the other receives nothing more.
 
-New connections are fine, so a slave or a client may be there twice: as it is now, and as its peer remembers it.
+New connections work, so a slave or a client may exist twice: as it is now, and as its peer remembers it.
 """
 
 from ...harness.ports.links import CanSeverLink

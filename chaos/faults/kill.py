@@ -1,4 +1,4 @@
-"""kill -9 of a broker; it starts again when the fault ends. What it had written stays in the page cache."""
+"""kill -9 of a broker; it starts again when the fault ends. Its writes stay in the page cache."""
 
 from ...harness.ports.nodes import CanKill
 from ...harness.rocketmq import topology

@@ -1,5 +1,6 @@
 """After ``bytes`` more bytes in one direction a connection closes, byte-exactly, new ones likewise; toxiproxy's
-``limit_data``."""
+``limit_data``.
+"""
 
 from ...harness.rocketmq import topology
 from ...harness.trials.fault import ToxicFault

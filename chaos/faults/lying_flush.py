@@ -1,4 +1,4 @@
-"""A broker's disk calls durable what it only caches, until the fault ends. It shows when the machine loses power."""
+"""A broker's disk reports cached bytes as durable until the fault ends. This shows when the machine loses power."""
 
 from ...harness.ports.disks import CanLieAboutFlushes
 from ...harness.rocketmq import topology

@@ -1,6 +1,6 @@
-"""A node gets no more memory than this from now on, as in a container that is too small.
+"""A node is limited to this much memory, as in a container that is too small.
 
-It may be killed for it (OOM): a crash of that process, which is started again when the fault ends.
+The kernel may kill it (OOM): a crash of that process, which starts again when the fault ends.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class MemoryLimit:
     arguments = {"node": topology.PROCESSES, "mb": (16, 64)}
 
     def start(self, session: CanLimitMemory, args: Args) -> Any:
-        """Begin; UsageError for a limit that no engine sets."""
+        """Begin; UsageError for a limit below the engines' minimum."""
         node, mb = str(args["node"]), int(args["mb"])
         if mb < LEAST_MB:
             raise UsageError(f"fault {self.name!r}: mb must be at least {LEAST_MB}, not {mb}")

@@ -1,6 +1,6 @@
-"""When the fault ends a broker is killed and starts again on its store as that was when the fault began.
+"""When the fault ends a broker is killed and restarts on a copy of its store from the fault's begin.
 
-The image is what a copy of a running broker's files holds: the page cache's view, and the trace of a broker that runs.
+The image is a copy of a running broker's files: the page cache's view, with the trace of a running broker.
 """
 
 from ...harness.ports.nodes import CanReplaceStore

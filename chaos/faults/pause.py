@@ -1,4 +1,4 @@
-"""A broker's process stands still, as under SIGSTOP, until the fault ends; its sockets and its disk live on."""
+"""A broker's process is paused, as by SIGSTOP, until the fault ends; its sockets and its disk continue."""
 
 from ...harness.ports.nodes import CanPause
 from ...harness.rocketmq import topology

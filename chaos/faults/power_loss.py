@@ -1,4 +1,4 @@
-"""A broker's machine loses power: unflushed bytes are lost or torn, peers hear nothing; it starts again at the end."""
+"""A broker's machine loses power: unflushed bytes are lost or torn, peers are not notified; it restarts at the end."""
 
 from ...harness.ports.nodes import CanCrashMachine, CanScatter, CanTear
 from ...harness.rocketmq import topology

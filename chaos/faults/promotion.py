@@ -1,6 +1,6 @@
-"""The master is lost, and an operator makes a slave the master; the lost one comes back as that slave at the end.
+"""The master is lost, and an operator makes a slave the master; the lost one returns as that slave at the end.
 
-Its store is emptied first, as one has to, or comes back as it was (``stale``), as happens.
+Its store is emptied first, as recommended, or unchanged (``stale``), as happens.
 """
 
 from ...harness.ports.nodes import CanPromote

@@ -1,7 +1,7 @@
-"""A node is stopped in an orderly way, and another program takes its place on the same store.
+"""A node is stopped in an orderly way, and another program replaces it on the same store.
 
 ``image`` is the name of one of the target's programs or images, such as ``other``, or an image's full name. When the
-fault ends the node's own takes its place again, also in an orderly way; ``upgrade`` leaves it there.
+fault ends the node's own program returns, also in an orderly way; ``upgrade`` leaves the other one there.
 """
 
 from ...harness.ports import AnyText

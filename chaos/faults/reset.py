@@ -1,4 +1,4 @@
-"""The connections that are open now end with RST; what was on the way is lost. New ones are fine."""
+"""Open connections end with RST; bytes in flight are lost. New ones work."""
 
 from ...harness.ports.links import CanCutLink
 from ...harness.rocketmq import topology

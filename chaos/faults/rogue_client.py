@@ -1,5 +1,6 @@
-"""Something that is not a client connects to the port for clients of a broker or name server, and talks nonsense; or a
-thousand such connections say nothing, and keep others out if they can."""
+"""A rogue client connects to a client port of a broker or name server and sends garbage; or a thousand such connections
+send nothing, and exclude others if they can.
+"""
 
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.ports import CanIntrude

@@ -1,4 +1,4 @@
-"""The HA link leads to something that is not a master: frames at the wrong offset (``misplaced``), or ``junk``."""
+"""The HA link leads to a rogue master: frames at the wrong offset (``misplaced``), or ``junk``."""
 
 from ...harness.rocketmq.ports import CanImpersonateMaster
 from ...harness.trials.fault import HeldFault

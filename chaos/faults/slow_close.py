@@ -1,4 +1,4 @@
-"""That a connection ended is heard ``ms`` late in one direction; toxiproxy's ``slow_close``."""
+"""The end of a connection arrives ``ms`` late in one direction; toxiproxy's ``slow_close``."""
 
 from ...harness.rocketmq import topology
 from ...harness.trials.fault import ToxicFault

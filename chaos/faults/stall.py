@@ -1,6 +1,6 @@
-"""Bytes of one direction are held, none is lost, and go on when it ends; toxiproxy's ``bandwidth`` at rate 0.
+"""Bytes of one direction are held until the fault ends, without loss; toxiproxy's ``bandwidth`` at rate 0.
 
-The end of a connection is held only behind bytes: where nothing waits, it passes.
+The end of a connection is held only behind bytes: without any, it passes.
 """
 
 from ...harness.rocketmq import topology

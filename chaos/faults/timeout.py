@@ -1,5 +1,6 @@
-"""Bytes of one direction are lost, and the connection closes when none has come for ``ms`` (0: never) or when the fault
-ends; toxiproxy's ``timeout``."""
+"""Bytes of one direction are lost, and the connection closes when none arrived for ``ms`` (0: never) or when the fault
+ends; toxiproxy's ``timeout``.
+"""
 
 from ...harness.rocketmq import topology
 from ...harness.trials.fault import ToxicFault

@@ -1,6 +1,6 @@
-"""A node is stopped in an orderly way, and another program takes its place on the same store, and stays there.
+"""A node is stopped in an orderly way, and another program replaces it on the same store, permanently.
 
-``image`` is as for ``replace``; ``own`` is the way back.
+``image`` is as for ``replace``; ``own`` reverts to the node's own program.
 """
 
 from ...harness.ports.nodes import CanReplaceImage

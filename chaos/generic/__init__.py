@@ -1,1 +1,1 @@
-"""Generic mutants: a sample of small changes that nobody wrote for a law, judged by the harness alone."""
+"""Generic mutants: a sample of small changes that nobody chose, judged by the harness alone."""

@@ -1,8 +1,8 @@
 """A process that plays trials with changed modules: of one mutant, or as the control with probes.
 
-It is told what to do as one JSON value on standard input, and answers with JSON lines on what was its standard output,
-one as soon as each trial has ended: whatever ends the process, what it said before stays. The hook is installed before
-anything is imported that could import a changed module.
+It receives its task as one JSON value on standard input, and answers with JSON lines on its original standard output,
+one as soon as each trial has ended, so earlier answers survive any end of the process. The hook is installed before any
+import of a changed module.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ...harness.errors import PairproofError
 from . import hook
 
 AFTER_CRASH, AFTER_CRASH_S = 40, 40
-"""How many more trials a mutant may crash, and for how many CPU seconds: a law may object in them, too."""
+"""Further trials after a mutant's crash, and their CPU seconds: a law may be violated in them, too."""
 TRIED, FAILED = "trial", "failed"
 
 
 def main() -> None:
-    """Do what standard input asks for."""
-    said = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
-    # What mutated code prints is no answer.
+    """Perform the task from standard input."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    # Mutated code's own output must not mix with the answers.
     os.dup2(2, 1)
     task: dict[str, Any] = json.load(sys.stdin)
     if task["memory_bytes"]:
@@ -35,31 +35,31 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _grant(task)
     try:
-        (_control if task["do"] == "control" else _mutant)(task, said)
+        (_control if task["do"] == "control" else _mutant)(task, answers)
     except PairproofError as why:
-        _say(said, {FAILED: str(why), "code": why.exit_code})
+        _answer(answers, {FAILED: str(why), "code": why.exit_code})
     except MemoryError:
-        # A mutant took it.
+        # A mutant caught it.
         raise
     except Exception as why:
-        # What else a mutant raises is caught where it is called.
-        _say(said, {FAILED: f"{task['do']}: {_words(why)}", "code": PairproofError.exit_code})
-    _say(said, {"done": True, "cpu_s": round(process_time(), 3)})
-    # Threads and handlers of mutated code have nothing to say about the end.
+        # Other exceptions of a mutant are caught at its calls.
+        _answer(answers, {FAILED: f"{task['do']}: {_words(why)}", "code": PairproofError.exit_code})
+    _answer(answers, {"done": True, "cpu_s": round(process_time(), 3)})
+    # Threads and handlers of mutated code must not affect the end.
     os._exit(0)
 
 
 def _grant(task: dict[str, Any]) -> None:
-    """CPU time for what comes next: the kernel ends the process where that takes longer."""
+    """CPU time for the next part: the kernel ends the process when it is used up."""
     soft = min(int(process_time()) + 1 + int(task["trial_s"]), int(task["cpu_s"]))
     resource.setrlimit(resource.RLIMIT_CPU, (soft, int(task["cpu_s"]) + 2))
 
 
-def _say(to: TextIO, line: dict[str, object]) -> None:
+def _answer(to: TextIO, line: dict[str, object]) -> None:
     to.write(json.dumps(line) + "\n")
 
 
-def _control(task: dict[str, Any], said: TextIO) -> None:
+def _control(task: dict[str, Any], answers: TextIO) -> None:
     reached: set[int] = set()
     asked: dict[str, dict[int, int]] = {}
     for identity, (module, number) in enumerate(task["places"]):
@@ -68,17 +68,17 @@ def _control(task: dict[str, Any], said: TextIO) -> None:
     from . import reaching
 
     for line in reaching.recorded(task["lab"], task["target"], task["seed"], task["trials"], asked, reached):
-        _say(said, line)
+        _answer(answers, line)
 
 
-def _mutant(task: dict[str, Any], said: TextIO) -> None:
+def _mutant(task: dict[str, Any], answers: TextIO) -> None:
     hook.install({task["module"]: hook.mutant(task["number"])}, {})
     try:
         from .playing import Player
 
         play = Player(task["lab"], task["target"]).play
     except (Exception, SystemExit) as why:
-        _say(said, {TRIED: None, "laws": {}, "crash": f"at import: {_words(why)}"})
+        _answer(answers, {TRIED: None, "laws": {}, "crash": f"at import: {_words(why)}"})
         return
     left, ends_s = AFTER_CRASH, 0.0
     for trial in _trials(task["file"], task["numbers"]):
@@ -89,7 +89,7 @@ def _mutant(task: dict[str, Any], said: TextIO) -> None:
             raise
         except BaseException as why:
             laws, crash = {}, _words(why)
-        _say(said, {TRIED: trial["number"], "laws": laws, "crash": crash, "cpu_s": round(process_time(), 3)})
+        _answer(answers, {TRIED: trial["number"], "laws": laws, "crash": crash, "cpu_s": round(process_time(), 3)})
         if set(laws) - {task["crash_law"]}:
             return
         if laws or crash:
@@ -110,7 +110,6 @@ def _trials(file: str, numbers: list[int]) -> list[dict[str, Any]]:
 
 
 def _words(why: BaseException) -> str:
-    """An exception in one line, with the place that raised it."""
     frames = traceback.extract_tb(why.__traceback__)
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{type(why).__name__}: {' '.join(str(why).split())[:200]}{where}"

@@ -1,7 +1,7 @@
-"""Mutants that change nothing anybody could see, listed in a TOML file and argued one by one.
+"""Equivalent mutants, whose change is unobservable, listed in a TOML file with a reason each.
 
-An entry names the code that it is about by its text, not by its line, so it stays right while code around it moves, and
-is stale when the code itself changes. Each entry is a table ``[[equivalent]]`` with the keys of :data:`KEYS`.
+An entry identifies its code by text, not by line, so it stays valid while other code moves, and becomes stale when the
+code itself changes. Each entry is a table ``[[equivalent]]`` with the keys of :data:`KEYS`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from ...harness.errors import UsageError
 from .sampling import Place, Source
 
 OWN = "equivalents.toml"
-"""The list about the reference, beside this module."""
+"""The list for the reference, beside this module."""
 KEYS = ("package", "module", "function", "operator", "line", "after", "reason")
 
 
 class Equivalent(NamedTuple):
-    """One entry."""
-
     package: str
     module: str
     """Within the package, ``processors.pulling``; empty for the package's own module."""
@@ -30,9 +28,7 @@ class Equivalent(NamedTuple):
     """Its qualified name; empty in a module's own code."""
     operator: str
     line: str
-    """The text of the source line."""
     after: str
-    """What the mutant has there."""
     reason: str
 
     @property
@@ -73,12 +69,12 @@ def _entry(name: str, number: int, entry: object) -> Equivalent:
     ):
         raise UsageError(f"--equivalents {name}: entry {number} needs these keys, each a text: {', '.join(KEYS)}")
     if not entry["reason"].strip():
-        raise UsageError(f"--equivalents {name}: entry {number} gives no reason; say why nobody could notice it")
+        raise UsageError(f"--equivalents {name}: entry {number} gives no reason; state why it is unobservable")
     return Equivalent(**entry)
 
 
 def stale(entries: Iterable[Equivalent], found: Sequence[Source]) -> list[Equivalent]:
-    """The entries about these packages that fit no place of theirs any more."""
+    """The entries about these packages that match none of their code."""
     entries = [each for each in entries if each.package in {source.package for source in found}]
     places = [
         source.place(number, site)

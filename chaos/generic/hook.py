@@ -1,7 +1,7 @@
-"""Loads modules from changed trees: a finder that Python asks before all others. Files and their bytecode stay alone.
+"""Loads modules from changed syntax trees: a finder before all others. Files and their bytecode are not touched.
 
-A change is a function of a module's tree. There are two: the mutant, which has one place replaced, and probes, which
-have every sampled place say that it was reached. Both see the source that ``import`` finds.
+A change is a function of a module's tree. There are two: the mutant, which replaces one site, and probes, by which
+every sampled site reports that it was reached. Both use the source that ``import`` finds.
 """
 
 from __future__ import annotations
@@ -17,20 +17,18 @@ from ...harness.errors import PairproofError
 from .operators import sites
 
 PROBE = "__pairproof_reached__"
-"""What changed modules call the probe. It ends with underscores: classes would give it another name otherwise."""
+"""The probe's name in changed modules. It ends with underscores: classes would mangle it otherwise."""
 Change = Callable[[ast.Module], ast.Module]
 
 
 class ChangedLoader(SourceFileLoader):
-    """Loads one module from its changed tree."""
-
     def __init__(self, name: str, path: str, change: Change, given: Mapping[str, object]) -> None:
         super().__init__(name, path)
         self._change = change
         self._given = given
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compiled each time: neither read from a cache nor kept in one."""
+        """Compiled each time: neither read from a cache nor stored in one."""
         tree = ast.parse(self.get_data(self.path), self.path)
         return compile(self._change(tree), self.path, "exec", dont_inherit=True)
 
@@ -40,8 +38,6 @@ class ChangedLoader(SourceFileLoader):
 
 
 class Finder(MetaPathFinder):
-    """Finds the modules that are changed, by name, and leaves the others to the finders behind it."""
-
     def __init__(self, changes: Mapping[str, Change], given: Mapping[str, object]) -> None:
         self._changes = changes
         self._given = given
@@ -49,10 +45,10 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As the usual finder of files does, with another loader."""
+        """As the usual finder of files, with another loader."""
         if fullname not in self._changes:
             return None
-        # Installers have finders, too, for what stays where it is written.
+        # Installers also add finders, for editable installs.
         others = (each for each in list(sys.meta_path) if each is not self and hasattr(each, "find_spec"))
         spec = next(filter(None, (each.find_spec(fullname, path, target) for each in others)), None)
         if spec is None or spec.origin is None:
@@ -63,7 +59,7 @@ class Finder(MetaPathFinder):
 
 
 def install(changes: Mapping[str, Change], given: Mapping[str, object]) -> None:
-    """Change modules that are imported from now on. PairproofError for one that is there already."""
+    """Change modules that are imported from now on. PairproofError for one that is imported already."""
     loaded = sorted(set(changes) & set(sys.modules))
     if loaded:
         raise PairproofError(
@@ -73,7 +69,7 @@ def install(changes: Mapping[str, Change], given: Mapping[str, object]) -> None:
 
 
 def mutant(number: int) -> Change:
-    """Replaces the place with this number."""
+    """Replaces the site with this number."""
 
     def change(tree: ast.Module) -> ast.Module:
         site = sites(tree)[number]
@@ -83,7 +79,7 @@ def mutant(number: int) -> Change:
 
 
 def probes(numbers: Mapping[int, int]) -> Change:
-    """Has places, by number, tell :data:`PROBE` their identities."""
+    """Has sites, by number, call :data:`PROBE` with their identities."""
 
     def change(tree: ast.Module) -> ast.Module:
         found = sites(tree)
@@ -91,7 +87,7 @@ def probes(numbers: Mapping[int, int]) -> Change:
         for number, identity in numbers.items():
             for entered in (found[number].entered, *found[number].users):
                 told.setdefault(id(entered), []).append(identity)
-        return _replaced(tree, {at: _told(each) for at, each in told.items()})
+        return _replaced(tree, {at: _probed(each) for at, each in told.items()})
 
     return change
 
@@ -99,8 +95,8 @@ def probes(numbers: Mapping[int, int]) -> Change:
 Replacement = Callable[[ast.AST], ast.AST | list[ast.stmt]]
 
 
-def _told(identities: Iterable[int]) -> Replacement:
-    """A statement behind calls of the probe; an expression as what follows them: ``probe(1) or probe(2) or x``."""
+def _probed(identities: Iterable[int]) -> Replacement:
+    """A statement behind calls of the probe; an expression as their last operand: ``probe(1) or probe(2) or x``."""
     calls: list[ast.expr] = [
         ast.Call(ast.Name(PROBE, ast.Load()), [ast.Constant(each)], []) for each in identities
     ]  # fmt: skip
@@ -125,7 +121,7 @@ class _Replacing(ast.NodeTransformer):
         self._replacements = replacements
 
     def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
-        # First what is inside: a replacement may hold it.
+        # Inner nodes first: a replacement may contain them.
         self.generic_visit(node)
         replace = self._replacements.get(id(node))
         if replace is None:

@@ -1,8 +1,8 @@
-"""One measurement: draws the sample, has the control say which trials reach it, and plays each mutant's trials.
+"""One measurement: draws the sample, has the control find the trials that reach it, and plays each mutant's trials.
 
-Everything is kept in a folder as it comes: begun again with the same question and the same code, a measurement goes on.
-``plan.json`` is the question, ``trials.jsonl`` has the control's schedules, ``reaching.json`` which of them reach which
-place, ``alarms.jsonl`` the control's trials that violate a law, ``results.jsonl`` what became of each mutant.
+Everything is stored in a folder as it comes: a measurement with the same question and code is resumed. ``plan.json``
+has the question, ``trials.jsonl`` the control's schedules, ``reaching.json`` the sites that each of them reaches,
+``alarms.jsonl`` the control's trials that violate a law, ``results.jsonl`` each mutant's result.
 """
 
 from __future__ import annotations
@@ -28,37 +28,33 @@ from .score import EQUIVALENT, NOT_REACHED, Result
 
 FORMAT = 1
 CONTROL_TIMES = 10
-"""So many trials has the control, for each that a mutant may play, beyond the corpus: with 200 it takes a minute
-of CPU time, and reaches what one trial in some hundreds does."""
+"""Trials of the control for each trial of a mutant, beyond the corpus: with 200 it takes a minute of CPU time, and
+reaches sites that one trial in some hundreds does.
+"""
 PLAN, TRIALS, REACHING, RESULTS = "plan.json", "trials.jsonl", "reaching.json", "results.jsonl"
 ALARMS = "alarms.jsonl"
 
 
 class Question(NamedTuple):
-    """What is measured."""
-
     target: str
     lab: str
     packages: tuple[str, ...]
     seed: str
     sample: int
     trials: int
-    """At most so many reaching trials are played with a mutant."""
     limits: Limits = Limits()
 
 
 class Measured(NamedTuple):
-    """What came of it."""
-
     rows: list[tuple[Place, Result]]
     places: dict[str, int]
-    """By package, how many there are to sample."""
+    """By package, the number of sites in the population."""
     control: Control
     stale: list[Equivalent]
 
 
 def measure(question: Question, folder: Path, entries: Sequence[Equivalent], jobs: int, progress: Progress) -> Measured:
-    """Measure, or go on; UsageError for packages without places, or for a folder of another measurement."""
+    """Measure, or resume; UsageError for packages without sites, or for a folder of another measurement."""
     found = sampling.sources(question.packages)
     places, counts = sampling.sample(found, question.sample, question.seed)
     _claim(folder, _plan(question, found))
@@ -72,7 +68,7 @@ def judged(
     question: Question, folder: Path, places: Sequence[Place], jobs: int, progress: Progress,
     known: Mapping[str, Result],
 ) -> tuple[dict[str, Result], Control]:  # fmt: skip
-    """What became of the mutant of each place, by its key, and how the control did; ``known`` is not played."""
+    """The result of each site's mutant, by its key, and of the control; ``known`` ones are not played."""
     children = Children()
     try:
         trials = _control(question, folder, places, children, progress)
@@ -85,13 +81,12 @@ def judged(
 
 def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any]:
     own = [each for each in sampling.sources(["pairproof"]) if not each.module.startswith("pairproof.reports")]
-    # Limits are of the machine: what was told within others is as good.
+    # Limits depend on the machine: results under other limits are as good.
     asked = json.loads(json.dumps(question._replace(limits=Limits())._asdict()))
     return {"format": FORMAT, "version": pairproof.__version__, **asked, "code": sampling.digest([*found, *own])}
 
 
 def _claim(folder: Path, plan: dict[str, Any]) -> None:
-    """Make the folder this measurement's; UsageError if it is another's."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         before = json.loads((folder / PLAN).read_text(encoding="utf-8"))
@@ -105,14 +100,14 @@ def _claim(folder: Path, plan: dict[str, Any]) -> None:
     if before != plan:
         differs = sorted(key for key in plan if not isinstance(before, dict) or before.get(key) != plan[key])
         raise UsageError(
-            f"--out {folder} holds a measurement with other {', '.join(differs)}; name another folder, or ask the same"
+            f"--out {folder} holds a measurement with other {', '.join(differs)}; name another, or use the same"
         )
 
 
 def _control(
     question: Question, folder: Path, places: Sequence[Place], children: Children, progress: Progress
 ) -> Trials:
-    """What the unmutated target reaches; from the folder, if it is known there."""
+    """The sites that the unmutated target reaches; from the folder, if it has them."""
     if not (folder / REACHING).exists():
         progress(0, None, "control: which trials reach the sample")
         wanted = [(place.module, place.number) for place in places]
@@ -125,7 +120,7 @@ def _control(
         }
         answer = children.ask(task, CONTROL)
         if answer.ended:
-            raise PairproofError(f"the control of unmutated code {answer.ended}; does the target come up in lab sim?")
+            raise PairproofError(f"the control of unmutated code {answer.ended}; does the target start in lab sim?")
         _keep(folder, question, places, answer)
     kept = json.loads((folder / REACHING).read_text(encoding="utf-8"))
     return Trials(
@@ -145,7 +140,7 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
     picked = [chosen(reached[each], question.trials) for each in range(len(places))]
     for identity, place in enumerate(places):
         if identity in ever and (place.always or not reached[identity]):
-            # First those in which somebody read it. What runs at imports only may show in any.
+            # Trials in which a user of the value was reached first. Import-time code may show in any.
             others = [_brief(each) for each in quiet if identity not in each["reached"]]
             picked[identity] += chosen(others, question.trials - len(picked[identity]))
             reached[identity] += others
@@ -176,7 +171,7 @@ def _played(
     question: Question, folder: Path, places: Sequence[Place], played: Sequence[Place], trials: Trials,
     children: Children, jobs: int, progress: Progress,
 ) -> dict[str, Result]:  # fmt: skip
-    """What became of each mutant, by its place's key."""
+    """The result of each mutant, by its site's key."""
     identities = {place.key: number for number, place in enumerate(places)}
     results = _results(folder / RESULTS)
     for place in played:

@@ -1,11 +1,11 @@
-"""Where a module can be changed by one operator, and what it is then: the places of generic mutants.
+"""The sites at which an operator can change a module, and the changes: generic mutants.
 
-An operator makes one small mistake: the other border of a comparison, a condition negated, a call left out. The places
-of a tree come in the order of its source, the same for the same source, so a place is known by its number.
+An operator makes one small mistake: the other boundary of a comparison, a negated condition, a dropped call. The sites
+of a tree come in the order of its source, the same for the same source, so a number identifies a site.
 
 Left out, since a change there is no behaviour or cannot run: annotations, docstrings, ``__all__``, ``__repr__``, code
-for type checkers, what is logged or said in an error, keywords of caches and the like, operands that are texts by
-sight, patterns of ``match``.
+for type checkers, log and error texts, keywords of caches and the like, operands that are visibly texts, patterns of
+``match``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ARITHMETIC: dict[type, type] = {
 TWINS = {"min": "max", "max": "min"}
 LOG_LEVELS = {"debug", "info", "warning", "warn", "error", "exception", "critical", "log"}
 ASIDE = {"lru_cache", "dataclass", "zip"}
-"""Calls whose keywords say how much is remembered, how objects are laid out, or that lengths are to be compared."""
+"""Calls whose keywords set cache sizes, object layout, or a comparison of lengths."""
 SILENT = {"__repr__", "__str__"}
 """Functions that only describe."""
 
@@ -36,7 +36,7 @@ Tests = (ast.If, ast.While, ast.IfExp)
 
 
 class Site(NamedTuple):
-    """A place: ``made`` takes the place of ``node``; nothing does where it is None."""
+    """A site: ``made`` replaces ``node``; None removes it."""
 
     operator: str
     node: ast.AST
@@ -44,11 +44,11 @@ class Site(NamedTuple):
     function: str
     """Its qualified name; empty in a module's own code."""
     always: bool
-    """Executed by an import: every trial of a fresh process has been there."""
+    """Executed by an import: every trial of a fresh process has reached it."""
     entered: ast.AST
-    """Whoever comes here has reached the place."""
+    """Executing this node means that the site was reached."""
     users: tuple[ast.AST, ...] = ()
-    """Of what an import executes, a constant or a default: where functions of the module begin that read it."""
+    """For a constant or default that an import executes: the starts of the module's functions that read it."""
 
     @property
     def line(self) -> int:
@@ -63,14 +63,14 @@ class Site(NamedTuple):
 
 def _text(node: ast.AST) -> str:
     if isinstance(node, ast.If):
-        # A branch is dropped: the rest of it tells nothing.
+        # A dropped branch: the rest of it is irrelevant.
         body = f"if {ast.unparse(node.test)}: {' '.join(ast.unparse(node.body[0]).split())}"
         return body + (" ..." if len(node.body) > 1 else "") + (" else: ..." if node.orelse else "")
     return " ".join(ast.unparse(node).split())
 
 
 def sites(tree: ast.Module) -> list[Site]:
-    """All places of a module, in the order of its source."""
+    """All sites of a module, in the order of its source."""
     users = _users(tree)
     return [
         each._replace(users=tuple(users.get(id(each.node), ()))) if each.always else each
@@ -79,7 +79,7 @@ def sites(tree: ast.Module) -> list[Site]:
 
 
 def _users(tree: ast.Module) -> dict[int, list[ast.stmt]]:
-    """Of the nodes of each constant's value and of each default, by their ids: where functions begin that read it."""
+    """By the node ids of each constant's value and each default: starts of the functions that read it."""
     readers: dict[str, list[ast.stmt]] = {}
     found: dict[int, list[ast.stmt]] = {}
     for function in (each for each in ast.walk(tree) if isinstance(each, Function)):
@@ -98,7 +98,6 @@ def _users(tree: ast.Module) -> dict[int, list[ast.stmt]]:
 
 
 def _read(node: ast.AST) -> str:
-    """What a node reads: a name, or an attribute of whatever."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
@@ -109,7 +108,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 
 class _Walk:
-    """Goes through a tree. ``names``: the functions and classes around; ``always``: whether an import executes it."""
+    """Walks a tree. ``names``: the enclosing functions and classes; ``always``: whether an import executes it."""
 
     def of(self, node: ast.AST, names: tuple[str, ...], always: bool) -> Iterator[Site]:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
@@ -137,9 +136,8 @@ class _Walk:
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node in which a mutant may be."""
     if isinstance(node, ast.If) and _is_aside(node.test):
-        # What is not for type checkers runs.
+        # The branch that is not for type checkers runs.
         yield from node.body if isinstance(node.test, ast.UnaryOp) else node.orelse
     elif isinstance(node, ast.AnnAssign):
         yield from filter(None, (node.value,))
@@ -149,18 +147,18 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
         yield from (*filter(None, (node.guard,)), *node.body)
     elif isinstance(node, ast.Raise):
         if isinstance(node.exc, ast.Call):
-            yield from _said_by(node.exc)
+            yield from _error_values(node.exc)
     elif isinstance(node, ast.Call) and _is_error(node.func):
-        # One that is raised elsewhere.
-        yield from _said_by(node)
+        # An error that is raised elsewhere.
+        yield from _error_values(node)
     elif isinstance(node, ast.Call) and _read(node.func) in ASIDE:
         yield from node.args
     elif not (is_log(node) or _is_listing(node)):
         yield from ast.iter_child_nodes(node)
 
 
-def _said_by(error: ast.Call) -> Iterator[ast.AST]:
-    """What an error carries beside its text."""
+def _error_values(error: ast.Call) -> Iterator[ast.AST]:
+    """An error's arguments other than its text."""
     given = [*error.args, *(each.value for each in error.keywords)]
     yield from (each for each in given if not is_text(each))
 
@@ -171,7 +169,7 @@ def _is_error(called: ast.expr) -> bool:
 
 
 def _is_listing(node: ast.AST) -> bool:
-    """``__all__`` and aliases of types: ``Answer = int | None``."""
+    """``__all__`` and type aliases: ``Answer = int | None``."""
     if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
         return False
     name = node.targets[0].id
@@ -190,7 +188,7 @@ def is_log(node: ast.AST) -> bool:
 
 
 def is_text(node: ast.AST) -> bool:
-    """Whether it is a text, bytes, list or tuple by sight: arithmetic that such a thing cannot do is no mistake."""
+    """Whether it is visibly a text, bytes, list or tuple: arithmetic that it does not support is not a mistake."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, (str, bytes))
     if isinstance(node, ast.BinOp):
@@ -199,11 +197,11 @@ def is_text(node: ast.AST) -> bool:
 
 
 Change = tuple[str, ast.AST, ast.AST | None, ast.AST]
-"""The operator, what it replaces, by what, and where a trial comes past."""
+"""The operator, the replaced node, its replacement, and the node that marks it as reached."""
 
 
 def changes(node: ast.AST, names: Sequence[str] = ()) -> Iterator[Change]:
-    """What can be changed at one node itself, and in what only belongs to it (the test of an ``if``)."""
+    """Possible changes of one node itself, and of its dependent parts (the test of an ``if``)."""
     if isinstance(node, ast.Compare):
         yield from _compared(node)
     elif isinstance(node, ast.BoolOp):
@@ -238,7 +236,7 @@ def _compared(node: ast.Compare) -> Iterator[Change]:
 
 def _bounds(node: ast.Slice) -> Iterator[Change]:
     for bound in filter(None, (node.lower, node.upper)):
-        # A constant has a change of its own.
+        # A constant has its own change.
         if not isinstance(bound, ast.Constant):
             for op in (ast.Add(), ast.Sub()):
                 yield "slice", bound, ast.BinOp(bound, op, ast.Constant(1)), bound
@@ -262,12 +260,12 @@ def _tested(node: ast.If | ast.While | ast.IfExp | ast.comprehension) -> Iterato
 
 def _is_aside(test: ast.expr) -> bool:
     """Whether a condition is for type checkers, or for a module that is run as a program."""
-    said = ast.unparse(test)
-    return "TYPE_CHECKING" in said or said == "__name__ == '__main__'"
+    text = ast.unparse(test)
+    return "TYPE_CHECKING" in text or text == "__name__ == '__main__'"
 
 
 def _is_dropped(body: Sequence[ast.stmt]) -> bool:
-    """Whether another operator leaves this body out, or there is nothing to leave out."""
+    """Whether another operator drops this body, or it is empty."""
     if len(body) > 1:
         return False
     only: ast.stmt = body[0]
@@ -292,5 +290,5 @@ def _statement(node: ast.stmt) -> Iterator[Change]:
 
 
 def _is_plain(value: ast.expr | None) -> bool:
-    """None, False and True: the same to most callers, and the last two have a change of their own."""
+    """None, False and True: equivalent for most callers, and the last two have their own change."""
     return value is None or (isinstance(value, ast.Constant) and (value.value is None or type(value.value) is bool))

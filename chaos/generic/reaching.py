@@ -1,8 +1,8 @@
-"""Which trials reach a place: the unmutated target plays the corpus and all searches, and probes tell where it was.
+"""Finds the trials that reach a site: the unmutated target plays the corpus and all searches, with probes.
 
-The schedules are those that ``check`` plays, without Hypothesis: the corpus, then the searches of the target's system
-in turn. A trial in which the unmutated target violates a law is an alarm, and no mutant plays it. A process with probes
-imports this behind the hook.
+The schedules are those of ``check``, without Hypothesis: the corpus, then the searches of the target's system in turn.
+A trial in which the unmutated target violates a law is an alarm, and no mutant plays it. A process with probes imports
+this behind the hook.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from ...harness.trials.interpreter import run_trial
 from ...harness.trials.schedule import Schedule
 
 CACHED = type(lru_cache(len))
-"""What functions with a cache are."""
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
@@ -43,9 +42,9 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
 def recorded(
     lab_name: str, target_name: str, seed: str, trials: int, modules: Iterable[str], reached: set[int]
 ) -> Iterator[dict[str, object]]:
-    """Play so many trials beyond the corpus, and say of each what it reached. The last line is what was ever reached.
+    """Play so many trials beyond the corpus, and return each one's reached sites. The last line has all of them.
 
-    ``reached`` is what the probes fill; ``modules`` have the probes.
+    The probes fill ``reached``; ``modules`` have the probes.
     """
     lab, target = resolve.lab(lab_name), resolve.target(target_name)
     laws = judge.laws_for(target)
@@ -64,7 +63,7 @@ def recorded(
 
 
 def _forget(modules: Iterable[str]) -> None:
-    """Empty the caches of functions: what a former trial left there would hide what this one reaches."""
+    """Empty the caches of functions: an earlier trial's entries would hide sites that this one reaches."""
     for module in (sys.modules[each] for each in modules if each in sys.modules):
         for value in list(vars(module).values()):
             for each in (value, *(vars(value).values() if isinstance(value, type) else ())):

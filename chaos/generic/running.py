@@ -1,6 +1,6 @@
-"""Runs processes for mutants and for the control: limits their time and memory, and reads what they answer.
+"""Runs processes for mutants and for the control: limits their time and memory, and reads their answers.
 
-Left out: what a mutant does to files and other processes. The simulation gives its nodes neither.
+Left out: a mutant's effects on files and other processes. The simulation gives its nodes access to neither.
 """
 
 from __future__ import annotations
@@ -24,36 +24,32 @@ from .score import CRASH, KILLED, SURVIVED, Result
 
 BOOT = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from pairproof.chaos.generic.child import main; main()"
 CRASH_LAW = "node-lives"
-"""What says that a node crashed or hung: no other law had to notice anything."""
+"""Reports a crashed or hung node: no other law had to notice anything."""
 
 
 OUT_OF_TIME = "ran out of CPU time"
 
 
 class Limits(NamedTuple):
-    """Of one process."""
-
     cpu_s: int = 600
-    """Some ten times what a thousand trials take that find nothing: who needs longer does not end."""
+    """About ten times the time of a thousand trials without findings: a longer process is endless."""
     trial_s: int = 10
-    """CPU seconds of one trial: a hundred times a dear one's, and more than the simulation gives a step of a node."""
+    """CPU seconds of one trial: a hundred times an expensive one's, and more than the simulation's limit of a step."""
     memory_bytes: int = 1 << 30
     wall_s: float = 3_600.0
-    """Against what waits for ever: a busy machine may take long for the CPU seconds."""
+    """Against endless waits: a busy machine may take long for the CPU seconds."""
 
 
 CONTROL = Limits(cpu_s=3_600, trial_s=3_600, memory_bytes=0, wall_s=7_200.0)
 
 
 class Answer(NamedTuple):
-    """What a process said, and how it ended if it did not end in order."""
-
     lines: list[dict[str, Any]]
     ended: str
 
     @property
     def cpu_s(self) -> float:
-        """As far as it said."""
+        """As far as it reported."""
         return max((float(each["cpu_s"]) for each in self.lines if "cpu_s" in each), default=0.0)
 
 
@@ -62,7 +58,7 @@ Done = TypeVar("Done")
 
 
 class Children:
-    """The processes that are running; :meth:`kill` ends them all."""
+    """The running processes; :meth:`kill` ends them all."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[str]] = set()
@@ -70,7 +66,9 @@ class Children:
         self._closed = False
 
     def ask(self, task: dict[str, Any], limits: Limits) -> Answer:
-        """Start a process, tell it its task, and wait for its end. PairproofError for what no mutant does."""
+        """Start a process, pass it its task, and wait for its end. PairproofError for failures that no mutant
+        causes.
+        """
         told = {**task, **limits._asdict(), "crash_law": CRASH_LAW}
         with self._lock:
             if self._closed:
@@ -78,7 +76,7 @@ class Children:
             process = subprocess.Popen(
                 [sys.executable, "-c", BOOT, json.dumps(sys.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL, text=True, env={**os.environ, "PYTHONHASHSEED": "0"},
-                # An interrupt that a mutant hears would look like its own crash.
+                # An interrupt that a mutant receives would look like its own crash.
                 start_new_session=True,
             )  # fmt: skip
             self._running.add(process)
@@ -97,7 +95,7 @@ class Children:
             why = PairproofError(failed[FAILED])
             why.exit_code = failed["code"]
             raise why
-        return Answer(lines, "" if lines and lines[-1].get("done") else ended or "ended without a word")
+        return Answer(lines, "" if lines and lines[-1].get("done") else ended or "ended without output")
 
     def kill(self) -> None:
         with self._lock:
@@ -115,13 +113,13 @@ def _how(code: int, limits: Limits) -> str:
 
 def _lines(said: str) -> Iterator[dict[str, Any]]:
     for line in said.splitlines():
-        # The last one may be cut.
+        # The last one may be incomplete.
         with suppress(ValueError):
             yield json.loads(line)
 
 
 def in_parallel(children: Children, tasks: Iterable[Task], do: Callable[[Task], Done], jobs: int) -> Iterator[Done]:
-    """What ``do`` makes of each task, as they end. An interrupt ends the processes."""
+    """The results of ``do`` for each task, as they end. An interrupt ends the processes."""
     drawn = iter(tasks)
     with ThreadPoolExecutor(jobs) as pool:
         try:
@@ -137,30 +135,25 @@ def in_parallel(children: Children, tasks: Iterable[Task], do: Callable[[Task], 
 
 
 class Control(NamedTuple):
-    """How the unmutated target did."""
-
     trials: int
     cpu_s: float
     alarms: dict[str, int]
-    """By law, how many trials violate it."""
+    """By law: the trials that violate it."""
 
 
 class Trials(NamedTuple):
-    """What the control found."""
-
     file: Path
     """Its schedules, one a line."""
     origins: list[str]
     reaching: dict[int, int]
-    """By place, how many trials reach it."""
+    """By site: the number of trials that reach it."""
     chosen: dict[int, list[int]]
-    """By place, those that its mutant plays, in that order."""
     control: Control
 
 
 def mutated(children: Children, about: dict[str, str], module: str, number: int, identity: int, trials: Trials,
             limits: Limits) -> Result:  # fmt: skip
-    """What became of one mutant that some trial reaches. ``about``: lab and target."""
+    """The result of one mutant that some trial reaches. ``about``: lab and target."""
     numbers = trials.chosen[identity]
     task = {**about, "do": "mutant", "module": module, "number": number, "file": str(trials.file), "numbers": numbers}
     answer = children.ask(task, limits)

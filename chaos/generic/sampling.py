@@ -1,7 +1,7 @@
-"""Which of a package's places become mutants: a sample in proportion to what each file has, the same for one seed.
+"""Draws mutants from a package's sites: a sample in proportion to each file's sites, the same for one seed.
 
-The sample is systematic: places stand in a row, file by file, both in an order that the seed shuffles, and every k-th
-one is taken. So each place has the same chance, and each file gets its share, rounded up or down.
+The sample is systematic: sites stand in a row, file by file, both in an order that the seed shuffles, and every k-th
+one is taken. So each site has the same chance, and each file gets its share, rounded up or down.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ SOURCE = ".py"
 
 
 class Place(NamedTuple):
-    """One mutant: a place in a module, by its number there, and what an operator makes of it."""
+    """One mutant: a site in a module, by its number there, and the result of an operator."""
 
     package: str
-    """As it was asked for."""
     module: str
     number: int
     file: str
@@ -36,7 +35,6 @@ class Place(NamedTuple):
     before: str
     after: str
     code: str
-    """The source line."""
     always: bool
     """See :class:`pairproof.chaos.generic.operators.Site`."""
 
@@ -46,22 +44,20 @@ class Place(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A module that can be changed."""
-
     package: str
     module: str
     path: Path
     text: str
 
     def sites(self) -> list[Site]:
-        """Its places; UsageError if Python cannot read it."""
+        """Its sites; UsageError if Python cannot parse it."""
         try:
             return sites(ast.parse(self.text))
         except (SyntaxError, ValueError) as why:
             where = getattr(why, "lineno", None) or 1
             said = getattr(why, "msg", None) or str(why)
             raise UsageError(
-                f"{self.path}:{where}: Python cannot read this file ({said}); mend it, or name packages without it"
+                f"{self.path}:{where}: Python cannot read this file ({said}); fix it, or name packages without it"
             ) from None
 
     def place(self, number: int, site: Site) -> Place:
@@ -74,7 +70,7 @@ class Source(NamedTuple):
 
 
 def sources(packages: Sequence[str]) -> list[Source]:
-    """Every module of these packages that has a source, each once; UsageError if one of them has none."""
+    """Every module of these packages that has a source, each once; UsageError for a package without one."""
     found: dict[Path, Source] = {}
     for package in packages:
         modules = list(_modules(package, _spec(package)))
@@ -117,7 +113,9 @@ def _modules(package: str, spec: ModuleSpec) -> Iterator[tuple[str, Path]]:
 
 
 def _under(package: str, location: str) -> Iterator[tuple[str, Path]]:
-    """The modules below a folder; folders without ``__init__.py`` are packages, too, and links lead somewhere once."""
+    """The modules below a folder; folders without ``__init__.py`` are packages, too, and each link target is visited
+    once.
+    """
     seen: set[str] = set()
     for folder, folders, files in os.walk(location, followlinks=True):
         if (real := os.path.realpath(folder)) in seen:
@@ -137,11 +135,11 @@ def _read(path: Path) -> str:
     try:
         return importlib.util.decode_source(path.read_bytes())
     except (OSError, SyntaxError, UnicodeDecodeError) as why:
-        raise UsageError(f"{path}: cannot be read ({why}); mend it, or name packages without it") from None
+        raise UsageError(f"{path}: cannot be read ({why}); fix it, or name packages without it") from None
 
 
 def sample(found: Iterable[Source], size: int, seed: str) -> tuple[list[Place], dict[str, int]]:
-    """Places for so many mutants, and how many places each package has. UsageError if there are none at all."""
+    """Sites for so many mutants, and each package's number of sites. UsageError if there are none."""
     dice = Random(f"{seed}/generic")
     rows: list[tuple[Source, list[tuple[int, Site]]]] = []
     counts: dict[str, int] = {}
@@ -165,7 +163,7 @@ def sample(found: Iterable[Source], size: int, seed: str) -> tuple[list[Place], 
 
 
 def digest(found: Iterable[Source], *more: object) -> str:
-    """Of the sources and of what else decides about a measurement."""
+    """Of the sources and of other inputs of a measurement."""
     summed = sha256(repr(more).encode())
     for source in sorted(found):
         summed.update(f"{source.module}\0{source.text}\0".encode())

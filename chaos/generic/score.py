@@ -1,4 +1,4 @@
-"""What became of generic mutants, and what that says: the score with its interval, and which laws did the work."""
+"""Results of generic mutants: the score with its interval, and the laws that killed them."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived"
 
 
 class Result(NamedTuple):
-    """What became of one mutant."""
-
     key: str
     """:attr:`pairproof.chaos.generic.sampling.Place.key`."""
     verdict: str
     """``killed`` by a law; ``crash``: only a crash or a loop was noticed; ``survived``; ``not reached``;
-    ``equivalent``: listed as such, and not played."""
+    ``equivalent``: listed as such, and not played.
+    """
     law: str = ""
-    """That was broken first, of those that are not about crashes."""
+    """The first violated law, other than about crashes."""
     also: tuple[str, ...] = ()
     """Others that the same trial violates."""
     origin: str = ""
-    """The search whose trial it was."""
     trials: int = 0
-    """Reaching trials played until then."""
+    """Reaching trials until the result."""
     reaching: int = 0
-    """Trials of the control that reach the place."""
+    """Trials of the control that reach the site."""
     text: str = ""
     cpu_s: float = 0.0
 
@@ -38,7 +36,7 @@ Rows = Sequence[tuple[Place, Result]]
 
 
 def summary(rows: Rows) -> dict[str, Any]:
-    """The measurement in figures, as ``--json`` gives it."""
+    """The measurement's numbers, as in ``--json``."""
     counts = Counter(result.verdict for _, result in rows)
     of = len(rows) - counts[EQUIVALENT]
     reached = of - counts[NOT_REACHED]
@@ -56,7 +54,7 @@ def summary(rows: Rows) -> dict[str, Any]:
 
 
 def by(rows: Rows, key: Callable[[Place], str]) -> dict[str, dict[str, int]]:
-    """How many mutants of each kind came to which verdict."""
+    """Number of mutants by group and verdict."""
     found: dict[str, Counter[str]] = {}
     for place, result in rows:
         found.setdefault(key(place), Counter())[result.verdict] += 1
@@ -64,8 +62,9 @@ def by(rows: Rows, key: Callable[[Place], str]) -> dict[str, dict[str, int]]:
 
 
 def catchers(rows: Rows) -> dict[str, dict[str, int]]:
-    """By law: how many mutants it broke first with (``first``), in whose last trial it was violated at all (``any``),
-    and in whose last trial it alone was (``alone``)."""
+    """By law: mutants that it killed first (``first``), that violated it in their last trial (``any``), or that
+    violated it alone (``alone``).
+    """
     found: dict[str, Counter[str]] = {}
     for _, result in rows:
         broken = [each for each in (result.law, *result.also) if each] if result.verdict in (KILLED, CRASH) else []

@@ -1,7 +1,4 @@
-"""How a lab counts what it waits for: in the trial's own events, each looked at once.
-
-So it may ask after every step.
-"""
+"""Counts the trial's own events that a lab waits for. Each event is checked once, so polling is cheap."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from ...harness.history import Event
 
 
 class Awaiting:
-    """Counts what ``happens`` in ``events``, a list that grows, from its present end on."""
+    """Counts the events that match ``happens`` in ``events``, a growing list, from its present end on."""
 
     def __init__(self, events: Sequence[Event], happens: Callable[[Event], bool], count: int) -> None:
         self.events = events

@@ -1,7 +1,7 @@
-"""Whose failure an exception is, in a process where a lab's code and a node's run together.
+"""Attributes an exception to a node or the lab, in a process where code of both runs together.
 
-A node that raises has crashed, which law ``node-lives`` judges. What the lab's own code raises, even when a node has
-called it, says nothing about the node.
+A node that raises has crashed, which law ``node-lives`` judges. An exception raised by the lab's own code, even when
+called by a node, is no evidence about the node.
 """
 
 from __future__ import annotations
@@ -19,45 +19,45 @@ OWN = (
     "pairproof.chaos.scenarios.",
     "pairproof.chaos.rocketmq.",
 )  # fmt: skip
-"""How names of modules begin whose failures are the lab's."""
+"""Prefixes of modules whose failures are the lab's."""
 MAX_WORDS = 300
-"""Characters of an exception's own words that a history keeps."""
+"""Longest exception text in a history, in characters."""
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 
 class Stuck(BaseException):
-    """Raised within a step that does not end. Not an Exception: a node that survives those would go on for ever."""
+    """Raised within a step that does not end. Not an Exception, which a node might catch and continue."""
 
 
 class Overgrown(Stuck):
-    """Raised within a step of a node that takes more room than what its clients sent can need."""
+    """Raised within a node's step that uses more memory than its clients' requests can need."""
 
 
 ENDS = (SystemExit, Stuck)
-"""What ends a node though it is no Exception. A KeyboardInterrupt is its user's wish."""
+"""Exceptions outside Exception that end a node. A KeyboardInterrupt comes from the user."""
 
 
 def is_the_labs(why: BaseException) -> bool:
-    """Whether an exception that came out of a node's step was raised by the lab's own code."""
+    """Whether the lab's own code raised an exception that came out of a node's step."""
     if isinstance(why, PairproofError):
         return True
     if isinstance(why, (BrokerError, *ENDS, RecursionError, MemoryError)):
-        # A disk says in this way that it failed, and the last ones may surface anywhere.
+        # A disk reports its failure in this way, and the last ones may surface anywhere.
         return False
-    return any(_place(why, own=False).startswith(room) for room in OWN)
+    return any(_origin(why, own=False).startswith(room) for room in OWN)
 
 
 def described(why: BaseException) -> str:
-    """An exception and where it was raised, in one line that is the same on every machine and in every process."""
+    """An exception and its origin in one line, the same on every machine and in every process."""
     words = _ADDRESS.sub("0x...", " ".join((str(why) if isinstance(why, Stuck) else quoted(why)).split()))
     words = words if len(words) <= MAX_WORDS else words[:MAX_WORDS] + "..."
     if isinstance(why, Stuck):
         return words
-    return f"{words} ({_place(why, own=True)})"
+    return f"{words} ({_origin(why, own=True)})"
 
 
-def _place(why: BaseException, *, own: bool) -> str:
-    """``module:line`` of the innermost frame outside Python's library; with ``own`` outside the lab, too."""
+def _origin(why: BaseException, *, own: bool) -> str:
+    """``module:line`` of the innermost frame outside Python's library, and with ``own`` outside the lab."""
     found = "somewhere"
     for frame, line in traceback.walk_tb(why.__traceback__):
         module = str(frame.f_globals.get("__name__", ""))

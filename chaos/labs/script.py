@@ -1,7 +1,7 @@
 """The script of a trial, the same in every lab: warm-up; after the last fault settling, the final audit, and questions.
 
-A lab hands in what differs: how to let time pass, what its system answers to the script's questions (:class:`Context`),
-and how long each phase may last there (:class:`Bounds`).
+A lab provides the rest: how time passes, its system's answers to the script's queries (:class:`Context`), and the
+length of each phase (:class:`Bounds`).
 """
 
 from __future__ import annotations
@@ -13,33 +13,29 @@ from ...harness.history import MS, Recorder
 from ..driver import Driver
 
 WARM_NS = 30_000 * MS
-"""For each half of a warm-up."""
+"""Each half of a warm-up."""
 PROBES = 3
 DERIVED_NS = 2_000 * MS
 CATCH_UP_NS = 180_000 * MS
-"""Consumers ask for routes every 30 s, share out a group every 20 s, and miss a lost member after 120 s."""
+"""Consumers request routes every 30 s, rebalance a group every 20 s, and notice a lost member after 120 s."""
 CALLS_NS = 12_000 * MS
-"""For the calls of a slave's metadata sync, after its period."""
+"""Time for the calls of a slave's metadata sync, after its period."""
 COPIED_NS = 1_500 * MS
-"""Before and after a slave's copying: what timers and saves may be late."""
+"""Delay of timers and saves before and after a slave's copying."""
 
 
 class Bounds(NamedTuple):
-    """How long phases may last, ns of the lab's time."""
-
     probe: int
     """Until a probe is answered."""
     settle: int
-    """Until all logs end alike."""
+    """Until all logs have the same end."""
     look: int
-    """From one look at consumers to the next."""
+    """Interval of observing consumers."""
     sync: int = 0
-    """The period of the slaves' metadata sync, where there is a name server."""
+    """The period of the slaves' metadata sync, with a name server."""
 
 
 class Context(Protocol):
-    """What the script is played on: one trial's system."""
-
     recorder: Recorder
     bounds: Bounds
 
@@ -48,23 +44,23 @@ class Context(Protocol):
 
     @property
     def all_nodes(self) -> Collection[str]:
-        """All nodes, in the order in which they are started and audited."""
+        """All nodes, in the order of their start and audit."""
 
     def now(self) -> int:
         """The trial's time, ns."""
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached."""
+        """Let time pass until ``reached`` or for ``limit_ns``; returns whether it was reached."""
 
     def idle(self, ns: int) -> None:
-        """Let time pass between two looks at consumers."""
+        """Let time pass between two observations of consumers."""
 
     def restart(self, node: str) -> None:
-        """Start a node; nothing if it runs."""
+        """Start a node unless it runs."""
 
 
 def warm_up(context: Context) -> None:
-    """Until every slave has reported, then until one waiting send is answered and replicated."""
+    """Run until every slave has reported, then until one waiting send is answered and replicated."""
     context.run_until(context.driver.linked, WARM_NS)
     context.driver.clients.probe()
     context.run_until(context.driver.agreed, WARM_NS)
@@ -72,10 +68,11 @@ def warm_up(context: Context) -> None:
 
 
 def settle(context: Context) -> None:
-    """Start what is down; a probe proves that the pair is alive; then until all logs end alike, or the bound passes.
+    """Start stopped nodes, probe that the pair is alive, then wait until all logs have the same end, at most to the
+    bound.
 
-    With a name server also until consumers have caught up, or the bound passes; then a period of metadata sync is
-    quiet, if the driver says that anything is copied in it, or as much of it as replicas are seen to need.
+    With a name server, then wait for consumers to catch up, again at most to the bound. If the driver reports pending
+    copies, wait for an undisturbed period of metadata sync, or until replicas have visibly copied.
     """
     for name in context.all_nodes:
         context.restart(name)
@@ -83,7 +80,7 @@ def settle(context: Context) -> None:
         op = context.driver.clients.probe()
         _mark(context, "probe", op)
         context.run_until(context.driver.clients.answered, context.bounds.probe)
-        # The first probe may only find out that its connection died with the master's machine.
+        # The first probe may only detect that its connection ended with the master's machine.
         if context.driver.clients.phase_of.get(op) == "ok":
             break
     context.run_until(context.driver.resting(), context.bounds.settle)
@@ -92,7 +89,7 @@ def settle(context: Context) -> None:
         ends = context.now() + CATCH_UP_NS
         while not context.driver.caught_up() and context.now() < ends:
             context.idle(context.bounds.look)
-        if context.driver.is_owed_copies():
+        if context.driver.has_pending_copies():
             since = context.now() + COPIED_NS
             if context.run_until(lambda: context.driver.copied(since), context.bounds.sync + CALLS_NS):
                 context.idle(COPIED_NS)
@@ -103,7 +100,7 @@ def settle(context: Context) -> None:
 
 
 def audited(pair: Sequence[str], nodes: Collection[str]) -> Iterator[tuple[str, set[str]]]:
-    """Each slave whose bytes are read beside the master's, and of which of the two all records are listed.
+    """Each slave whose bytes are compared with the master's, and the nodes of the two whose records are listed in full.
 
     ``pair``: its brokers, the master first; a master without slaves is read alone.
     """
@@ -111,7 +108,7 @@ def audited(pair: Sequence[str], nodes: Collection[str]) -> Iterator[tuple[str, 
     for name in pair[1:] or pair:
         if name in nodes or master in nodes:
             yield name, listed & {name, master}
-            # Its records are in the history now: beside the other slaves its bytes are enough.
+            # Its records are in the history now; for the other slaves its bytes suffice.
             listed.discard(master)
 
 

@@ -1,8 +1,7 @@
-"""Seeded bugs by name: what the harness is measured with, and what a replay of a finding may name.
+"""Seeded bugs by name: they measure the harness, and a replay of a finding may name one.
 
-Each file has some of one subject, a tuple. A third party registers a tuple of its own under the entry points
-``pairproof.mutants``. Ours need no entry point: in a container nothing is installed, and its node is a mutant all the
-same.
+Each file has a tuple with the mutants of one subject. A third party registers its own tuple under the entry points
+``pairproof.mutants``. Ours need none: a container's node may be a mutant, and no package is installed there.
 """
 
 from collections.abc import Mapping
@@ -56,7 +55,7 @@ OWN: tuple[Mutant, ...] = (
 
 @cache
 def catalogue() -> Mapping[str, Mutant]:
-    """All of them; UsageError if two have one name."""
+    """All mutants; UsageError if two have one name."""
     found = {each.name: each for each in OWN}
     for group in registry.names("mutants"):
         for each in cast(tuple[Mutant, ...], registry.find("mutants", group)):

@@ -1,4 +1,4 @@
-"""Mutants of the acknowledgement's time and honesty: who is answered when, and what a refusal leaves behind."""
+"""Mutants of the time and honesty of acks: the answered sends, and the effects of a refusal."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from ...reference.wire import remoting
 from .mutant import Mutant, seeded, seeded_in, with_parts
 
 
-@seeded("master", "ack-flushed", "answers PUT_OK when a flush ended that began before the message came")
+@seeded("master", "ack-flushed", "answers PUT_OK after a flush that began before the message arrived")
 class AnyFlushWillDo(Flusher):
     def on_flushed(self, upto: int) -> None:
         super().on_flushed(upto)
@@ -21,14 +21,14 @@ class AnyFlushWillDo(Flusher):
             self.waiting.popleft()[2]("PUT_OK")
 
 
-@seeded("master", "ack-bounded", "waits for a stalled disk without end")
+@seeded("master", "ack-bounded", "waits for a stalled disk without a timeout")
 class WaitsForDisk(Flusher):
     def on_timer(self, what: str) -> None:
         if what != "flush-timeout":
             super().on_timer(what)
 
 
-@seeded("master", "ack-flush-timeout", "answers FLUSH_DISK_TIMEOUT at once while another flush is under way")
+@seeded("master", "ack-flush-timeout", "answers FLUSH_DISK_TIMEOUT at once during another flush")
 class ImpatientWithDisk(Flusher):
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         if self.running:
@@ -44,7 +44,7 @@ class WaitsForDiskTwice(Flusher):
         self.timeout_ns *= 2
 
 
-@seeded("master", "ack-flush-timeout", "gives up all waiting flushes when the first one's time is over")
+@seeded("master", "ack-flush-timeout", "times out all waiting flushes with the first one")
 class GivesUpTogether(Flusher):
     def on_timer(self, what: str) -> None:
         if what == "flush-timeout" and self.waiting and self.waiting[0][1] <= self.io.now():
@@ -53,7 +53,7 @@ class GivesUpTogether(Flusher):
         super().on_timer(what)
 
 
-@seeded("master", "ack-prompt", "answers one send for each report, however many it covers")
+@seeded("master", "ack-prompt", "answers one send for each report, even if it covers several")
 class OneSendPerReport(GroupTransfer):
     def covered(self, offset: int) -> None:
         self.reached = offset
@@ -62,9 +62,7 @@ class OneSendPerReport(GroupTransfer):
             self._begin_turn()
 
 
-@seeded(
-    "master", "ack-bounded", "never gives up on a slave that is silent, since only reports make it look at the clock"
-)
+@seeded("master", "ack-bounded", "never times out for a silent slave, because it checks the clock at reports only")
 class GivesUpOnReport(GroupTransfer):
     def covered(self, offset: int) -> None:
         super().covered(offset)
@@ -74,7 +72,7 @@ class GivesUpOnReport(GroupTransfer):
         """Not now."""
 
 
-@seeded("master", "ack-timeout-honest", "up to 4.5.2 gives a send up after three wake-ups instead of five")
+@seeded("master", "ack-timeout-honest", "up to 4.5.2 times a send out after three wake-ups instead of five")
 class CountsToThree(GroupTransfer):
     def _begin_turn(self) -> None:
         super()._begin_turn()
@@ -91,14 +89,14 @@ class SendersWaitForTheirTurn(GroupTransfer):
 @seeded(
     "master",
     "ack-timeout-honest",
-    "from 4.7.1 to 4.9.2 gives a send up by its age, not by the time since its turn began",
+    "from 4.7.1 to 4.9.2 times a send out by its age, not by the time since its turn began",
 )
 class CountsFromAppend(GroupTransfer):
     def __init__(self, wait: AckWait, *given: Any) -> None:
         super().__init__(wait._replace(in_turn=wait.in_turn and wait.sender_gives_up), *given)
 
 
-@seeded("master", "ack-bounded", "up to 4.9.2 stays twice as long with a send as syncFlushTimeout says")
+@seeded("master", "ack-bounded", "up to 4.9.2 waits for a send twice as long as syncFlushTimeout")
 class TakesTwoTurns(GroupTransfer):
     def _begin_turn(self) -> None:
         super()._begin_turn()
@@ -107,7 +105,7 @@ class TakesTwoTurns(GroupTransfer):
 
 
 @seeded(
-    "master", "ack-prompt", "lets covered sends wait for the next look of a thread that no report wakes, up to 4.9.2"
+    "master", "ack-prompt", "answers covered sends only at the next poll of a thread that no report wakes, up to 4.9.2"
 )
 class LooksOnceASecond(GroupTransfer):
     def covered(self, offset: int) -> None:
@@ -118,7 +116,7 @@ class LooksOnceASecond(GroupTransfer):
         self.io.timer(("ha-transfer", None), self.io.now() + WAKE_UP_NS)
 
 
-@seeded("master", "ack-no-wait", "lets sends wait for a slave that asked not to")
+@seeded("master", "ack-no-wait", "makes sends wait for a slave although they requested no wait")
 class IgnoresWait(Puts):
     def waits_for_slave(self, wait: bool) -> bool:
         return super().waits_for_slave(True)
@@ -127,7 +125,7 @@ class IgnoresWait(Puts):
 @seeded(
     "master",
     "ack-refused-is-absent",
-    "stores a message, finds no slave, and says that it stored nothing (5.x says so before it stores)",
+    "stores a message, finds no slave, and answers that it stored nothing (5.x answers before it stores)",
 )
 class RefusesWhatItStored(Sending):
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
@@ -141,6 +139,6 @@ ACKS = seeded_in(__name__)
 
 SENDERS_WAIT = Mutant(
     "senders_wait_for_their_turn", "master", with_parts(transfer_class=SendersWaitForTheirTurn), "ack-bounded",
-    "up to 4.5.2 lets a sender wait for its turn beyond syncFlushTimeout",
+    "up to 4.5.2 makes a sender wait for its turn beyond syncFlushTimeout",
 )  # fmt: skip
-"""No part of the catalogue: few schedules have several sends of 4.4 wait for a silent slave."""
+"""Not in the catalogue: in few schedules several sends of 4.4 wait for a silent slave."""

@@ -1,4 +1,4 @@
-"""Mutants that do something else than administrators ask for: with what is to go, and with what is made again."""
+"""Mutants that execute administrators' requests wrongly: deletions and re-creations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from ...reference.wire.bodies import TopicConfig
 from .mutant import seeded, seeded_in
 
 
-@seeded("master", "meta-as-administered", "deletes with a topic the one that was made before it")
+@seeded("master", "meta-as-administered", "with a topic also deletes the one created before it")
 class DeletesNeighbour(TopicTable):
     def remove(self, name: str) -> bool:
         names = list(self.entries)
@@ -22,14 +22,14 @@ class DeletesNeighbour(TopicTable):
         return True
 
 
-@seeded("master", "meta-as-administered", "says that a group is deleted, and keeps it")
+@seeded("master", "meta-as-administered", "reports a group as deleted, and keeps it")
 class KeepsDeletedGroups(Administration):
     def on_delete_group(self, request: Request) -> None:
         self.check_role()
         request.answer()
 
 
-@seeded("master", "meta-as-administered", "makes a deleted topic again as it was, whatever is asked for")
+@seeded("master", "meta-as-administered", "re-creates a deleted topic with its old settings, ignoring the request")
 class MakesAsBefore(TopicTable):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -44,12 +44,12 @@ class MakesAsBefore(TopicTable):
         return super().put_all({name: self.deleted.pop(name, entry) for name, entry in entries.items()})
 
 
-@seeded("master", "valid-taken", "deletes a topic, and says that it failed", seen_in="5.3.3 to 5.5.0")
+@seeded("master", "valid-taken", "deletes a topic, and reports a failure", seen_in="5.3.3 to 5.5.0")
 class FailsOverDeletedTopics(Administration):
     def on_delete_topic(self, request: Request) -> None:
         self.check_role()
         name = request.header["topic"]
-        # That it refuses as others do.
+        # Its refusals are correct.
         self.check_own_topic(name)
         self.parts.topics.remove(name)
         request.refuse(remoting.SYSTEM_ERROR, "java.lang.NullPointerException")

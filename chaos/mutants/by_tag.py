@@ -1,4 +1,4 @@
-"""Mutants of consumers that subscribe by tag: what a broker compares, passes and wakes, and what a consumer takes."""
+"""Mutants of subscriptions by tag: the broker's comparison and wake-ups, and the consumer's filter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...reference.wire.record import Record
 from .mutant import CONSUMER, seeded, seeded_in
 
 
-@seeded("master", "deliver-by-tag", "compares hashes of tags without their sign")
+@seeded("master", "deliver-by-tag", "compares hashes of tags without their sign bit")
 class ComparesWithoutSign(Pulling):
     def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
         takes, unknown = super()._filter(request)
@@ -23,14 +23,14 @@ class ComparesWithoutSign(Pulling):
         return lambda entry: takes(entry._replace(tags_code=entry.tags_code & 0xFFFF_FFFF)), unknown
 
 
-@seeded("master", "pull-goes-on", "sends a reader for whom nothing matches back to where it was")
+@seeded("master", "pull-goes-on", "returns a reader without matches to its old offset")
 class StaysAtUnmatched(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(next_offset=offset) if found.status == "NO_MATCHED_MESSAGE" else found
 
 
-@seeded("master", "pull-answered", "does not wake pulls by tag when a message comes for them")
+@seeded("master", "pull-answered", "does not wake pulls by tag when a matching message arrives")
 class WakesOnlyTakers(Pulling):
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
         held = self.held.get((topic, queue_id), ())
@@ -45,7 +45,7 @@ class WakesOnlyTakers(Pulling):
                 self._hold(each)
 
 
-@seeded(CONSUMER, "deliver-by-tag", "takes whatever has the hash of a tag that it wants")
+@seeded(CONSUMER, "deliver-by-tag", "accepts any message with the hash of a subscribed tag")
 class TrustsHashes(ConsumersPulling):
     def wants(self, message: Record) -> bool:
         codes = self.subscriptions[message.message.topic].code_set
@@ -53,17 +53,16 @@ class TrustsHashes(ConsumersPulling):
         return not codes or java_hash(tag) in codes
 
 
-@seeded(CONSUMER, "deliver-no-loss", "takes only messages with the first of several tags that it wants")
+@seeded(CONSUMER, "deliver-no-loss", "accepts only the first of several subscribed tags")
 class WantsFirstTag(ConsumersPulling):
     def wants(self, message: Record) -> bool:
         tags = self.subscriptions[message.message.topic].tags_set[:1]
         return not tags or properties_of(message.message.properties).get(TAGS) in tags
 
 
-@seeded("slave", "queue-is-its-log", "derives queues again after a restart without the hashes of tags")
+@seeded("slave", "queue-is-its-log", "rebuilds queues after a restart without the hashes of tags")
 class RecoversWithoutTags(ConsumeQueues):
     recovered = 0
-    """Where the log ended then."""
 
     def truncate(self, log_end: int) -> None:
         super().truncate(log_end)

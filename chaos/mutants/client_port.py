@@ -1,4 +1,4 @@
-"""Mutants of a broker's client port: what producers are told, whatever the store and the replicas do."""
+"""Mutants of a broker's client port, independent of its store and replicas."""
 
 from ...reference.core.broker import Broker
 from ...reference.core.command_peers import CommandPeers
@@ -16,7 +16,7 @@ class DeafAfterRestart(Sending):
             super().on_send(request)
 
 
-@seeded("master", "live-converges", "takes no send after a restart")
+@seeded("master", "live-converges", "accepts no send after a restart")
 class RefusesAfterRestart(Sending):
     def on_send(self, request: Request) -> None:
         if self.parts.store.recovery == "empty":
@@ -25,7 +25,7 @@ class RefusesAfterRestart(Sending):
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the store is still recovering")
 
 
-@seeded("master", "live-converges", "answers no client once one has sent bytes that are not a frame")
+@seeded("master", "live-converges", "answers no client after one has sent bytes that are not a frame")
 class DeafAfterJunk(Broker):
     _deaf = False
 
@@ -37,7 +37,7 @@ class DeafAfterJunk(Broker):
         self._deaf = self._deaf or (is_client and conn not in self.peers)
 
 
-@seeded("master", "live-newcomers", "a thousand idle connections close the ports for clients: the reference once")
+@seeded("master", "live-newcomers", "a thousand idle connections close the client ports: once a bug of the reference")
 class RefusesNewcomers(CommandPeers):
     def make_room(self) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Mutants of what a master stores of a message: another queue, body, key, tags or flag than its producer sent."""
+"""Mutants of stored messages: another queue, body, key, tags or flag than the producer sent."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def _mutant(name: str, part: type[Sending], breaks: str) -> Mutant:
 
 
 CONTENTS = (
-    _mutant("files_as_half", _storing(half_message), "files every message as a half message, which nobody receives"),
-    _mutant("files_in_first_queue", FilesInFirstQueue, "files every message in the first queue"),
-    _mutant("lies_about_place", LiesAboutPlace, "names a queue offset that the message does not have"),
+    _mutant("files_as_half", _storing(half_message), "stores every message as a half message, never delivered"),
+    _mutant("files_in_first_queue", FilesInFirstQueue, "stores every message in the first queue"),
+    _mutant("lies_about_place", LiesAboutPlace, "answers with a wrong queue offset"),
     _mutant("drops_keys", _storing(_without("KEYS")), "stores messages without their keys"),
     _mutant("drops_tags", _storing(_without("TAGS")), "stores messages without their tags"),
     _mutant("drops_flag", _storing(lambda each: each._replace(flag=0)), "stores every message with flag 0"),
-    _mutant("other_body", OtherBody, "stores a message with the body of the one before"),
+    _mutant("other_body", OtherBody, "stores a message with the previous one's body"),
 )

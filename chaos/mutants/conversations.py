@@ -1,4 +1,4 @@
-"""Mutants of what brokers and name servers know of who comes and goes, seen by a visitor only."""
+"""Mutants of clients' and brokers' registrations, visible only in a conformance conversation."""
 
 from ...reference.core.processors.members import Members
 from ...reference.core.requests import Request
@@ -8,13 +8,13 @@ from ...reference.wire.bodies_route import RegisterBrokerBody
 from .mutant import seeded, seeded_in
 
 
-@seeded("slave", "conversation-answered", "keeps a client that says goodbye until its connection ends")
+@seeded("slave", "conversation-answered", "keeps an unregistered client until its connection ends")
 class KeepsWhoLeaves(Members):
     def on_unregister(self, request: Request) -> None:
         request.answer()
 
 
-@seeded("names", "conversation-answered", "forgets no filter servers of a broker that has none any more")
+@seeded("names", "conversation-answered", "keeps the filter servers of a broker that has removed them")
 class KeepsFilterServers(RouteTable):
     def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
         kept = self._filters.get(who.address, ())

@@ -1,4 +1,4 @@
-"""Mutants of delivery: what brokers hand to consumers, and where they send them on."""
+"""Mutants of delivery: the messages for consumers, and their next offsets."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from ...reference.wire.record import Message, Record
 from .mutant import CONSUMER, seeded, seeded_in
 
 
-@seeded("master", "deliver-no-loss", "wakes a long poll, and sends it on behind the message that woke it")
+@seeded("master", "deliver-no-loss", "wakes a long poll, and returns an offset behind the message that woke it")
 class WakesPast(Pulling):
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
         low = self.parts.store.queues.min_offset(topic, queue_id)
@@ -29,7 +29,7 @@ class WakesPast(Pulling):
             each.request.answer(remoting.PULL_NOT_FOUND, values)
 
 
-@seeded("master", "deliver-no-loss", "passes over the message that no longer fitted into an answer")
+@seeded("master", "deliver-no-loss", "skips the message that did not fit into an answer")
 class CountsWhatDidNotFit(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
@@ -38,21 +38,21 @@ class CountsWhatDidNotFit(Reader):
         return found
 
 
-@seeded("slave", "deliver-no-loss", "a pull that found nothing goes on one offset further")
+@seeded("slave", "deliver-no-loss", "an empty pull continues one offset further")
 class SlaveStepsPastEnd(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(next_offset=offset + 1) if found.status == "OFFSET_OVERFLOW_ONE" else found
 
 
-@seeded("master", "queue-shows-dispatched", "tells readers that a queue holds what is stored and not dispatched yet")
+@seeded("master", "queue-shows-dispatched", "reports stored messages as in their queue before they are dispatched")
 class CountsWhatWaits(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(high=max(found.high, self.store.queue_offset_for(Message(topic, queue_id, b""))))
 
 
-@seeded("slave", "deliver-no-phantom", "serves again what it has read before, if what is asked for is as long")
+@seeded("slave", "deliver-no-phantom", "serves a cached message instead of another one of the same length")
 class SlaveReusesBuffers(Reader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -63,7 +63,7 @@ class SlaveReusesBuffers(Reader):
         return found._replace(messages=tuple(self.buffers.setdefault(len(each), each) for each in found.messages))
 
 
-@seeded("master", "deliver-no-phantom", "serves what another queue has under the same offset")
+@seeded("master", "deliver-no-phantom", "serves the message at the same offset of another queue")
 class RemembersByOffset(Reader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -76,10 +76,10 @@ class RemembersByOffset(Reader):
         return found._replace(messages=self.known.setdefault((offset, found.next_offset), found.messages))
 
 
-@seeded("master", "deliver-no-loss", "after a restart leaves its first message out of the queues")
+@seeded("master", "deliver-no-loss", "leaves the first message after a restart out of the queues")
 class DropsFirstAfterRestart(Dispatcher):
     recovered = 0
-    """Where the log ended then; 0 once that has happened."""
+    """The log's end at that start; 0 once that has happened."""
 
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
         super().recover(clean, checkpoint)
@@ -100,14 +100,14 @@ class StoresTwice(Puts):
         return stored
 
 
-@seeded("master", "deliver-order", "gives an answer's messages in the wrong order")
+@seeded("master", "deliver-order", "returns messages in the wrong order")
 class NewestFirst(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
         return found._replace(messages=found.messages[::-1])
 
 
-@seeded("slave", "deliver-order", "begins one message before the offset that was asked for")
+@seeded("slave", "deliver-order", "begins one message before the requested offset")
 class SlaveStartsOneEarly(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
@@ -116,7 +116,7 @@ class SlaveStartsOneEarly(Reader):
         return super().read(topic, queue_id, offset - 1, limit, takes)
 
 
-@seeded("master", "deliver-at-least-once", "lets a group begin at 0 although it knows its progress")
+@seeded("master", "deliver-at-least-once", "lets a group begin at 0 although it has committed progress")
 class AsksMemoryFirst(Progress):
     def on_query(self, request: Request) -> None:
         if self.has_everything(request.header["topic"], request.header["queueId"]):
@@ -125,7 +125,7 @@ class AsksMemoryFirst(Progress):
             super().on_query(request)
 
 
-@seeded("master", "deliver-at-least-once", "drops a group's progress when its last member says goodbye")
+@seeded("master", "deliver-at-least-once", "drops a group's progress when its last member unregisters")
 class ForgetsLonelyGroups(Members):
     def on_unregister(self, request: Request) -> None:
         super().on_unregister(request)
@@ -134,14 +134,14 @@ class ForgetsLonelyGroups(Members):
             self.parts.offsets.remove_group(group)
 
 
-@seeded("slave", "deliver-at-least-once", "a slave that is behind sends readers back to its own end")
+@seeded("slave", "deliver-at-least-once", "a slave that is behind returns readers to its own end")
 class SlaveMovesReadersBack(Pulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.reader.corrects = True
 
 
-@seeded("slave", "deliver-at-least-once", "a slave confirms commits that it does not keep")
+@seeded("slave", "deliver-at-least-once", "a slave confirms commits and discards them")
 class SlaveTakesNoCommits(Progress):
     def on_update(self, request: Request) -> None:
         if self.parts.config.is_slave:
@@ -153,7 +153,7 @@ class SlaveTakesNoCommits(Progress):
 @seeded(
     CONSUMER,
     "deliver-no-loss",
-    "a consumer passes over what it takes for a repeat: it compares offsets, and forgets the queue",
+    "a consumer skips messages as repeats: it compares offsets without the queue",
 )
 class DropsDuplicates(ConsumersPulling):
     def __init__(self, *given: Any) -> None:
@@ -172,7 +172,7 @@ class DeliversAtOnce(DelayedDelivery):
         return 0
 
 
-@seeded("master", "deliver-delayed", "never delivers the delayed messages that were waiting when it started")
+@seeded("master", "deliver-delayed", "never delivers the delayed messages that were pending at its start")
 class ForgetsWhatWaits(DelayedDelivery):
     def start(self) -> None:
         super().start()

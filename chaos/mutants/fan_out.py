@@ -1,4 +1,4 @@
-"""Mutants of what goes on beside a slave or a link in trouble: the other slaves, the clients, the reconnects."""
+"""Mutants of the isolation of a failing slave or link: effects on the other slaves, the clients, the reconnects."""
 
 from ...reference.core import ha_slave
 from ...reference.core.broker import Broker
@@ -13,7 +13,7 @@ from ...reference.wire.remoting import Command
 from .mutant import seeded, seeded_in
 
 
-@seeded("master", "role-fan-out", "sends new data only when every connected slave has reported the last")
+@seeded("master", "role-fan-out", "sends new data only after every connected slave has reported the last")
 class LockStep(HaMaster):
     def wake(self) -> None:
         peers = [each for each in self.connections.values() if each.phase is Phase.TRANSFER]
@@ -25,7 +25,7 @@ class LockStep(HaMaster):
         self.wake()
 
 
-@seeded("master", "role-fan-out", "answers a send only when every connected slave has it")
+@seeded("master", "role-fan-out", "answers a send only after every connected slave has it")
 class WaitsForAll(HaMaster):
     def reached(self) -> int:
         return min(self._replicas().values(), default=0)
@@ -48,7 +48,7 @@ class MuteAlone(Broker):
             super()._on_command(conn, command)
 
 
-@seeded("slave", "live-no-spin", "tries again at once whenever its connection fails", seen_in="4.9")
+@seeded("slave", "live-no-spin", "reconnects without a pause", seen_in="4.9")
 class ReconnectsAtOnce(HaSlave):
     def _move(self, received: ha_slave.Received) -> None:
         self.last_attempt -= ha_slave.RECONNECT_NS

@@ -1,4 +1,4 @@
-"""Mutants whose words cannot be read: answers that lack what they must say, tables that end too early."""
+"""Mutants with unreadable output: answers without required fields, truncated tables."""
 
 from ...reference.core.metadata_sync import MetadataSync
 from ...reference.core.processors.sending import Sending
@@ -7,7 +7,7 @@ from ...reference.wire import headers, remoting
 from .mutant import seeded, seeded_in
 
 
-@seeded("master", "ack-readable", "answers a send that no slave has without its queue offset")
+@seeded("master", "ack-readable", "answers an unreplicated send without its queue offset")
 class AnswersWithoutOffset(Sending):
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
         if status == "PUT_OK":

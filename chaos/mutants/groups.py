@@ -1,4 +1,4 @@
-"""Mutants of how groups of consumers are served: when their members share queues out, and when pulls are answered."""
+"""Mutants of consumer groups: rebalancing, and the time of pulls' answers."""
 
 from collections.abc import Callable, Hashable
 
@@ -19,13 +19,13 @@ from ...reference.wire.remoting import Command
 from .mutant import CONSUMER, seeded, seeded_in
 
 
-@seeded(CONSUMER, "group-shared", "a consumer pays no heed to the word that its group has changed")
+@seeded(CONSUMER, "group-shared", "a consumer ignores the notice that its group has changed")
 class HeedsNoChange(Consumer):
     def on_request(self, conn: Conn, command: Command) -> None:
-        """It will share out at its next period."""
+        """It rebalances at its next period."""
 
 
-@seeded("master", "group-listed", "tells no group of its changes; a slave still does")
+@seeded("master", "group-listed", "notifies no group of its changes; a slave still does")
 class TellsNobody(Members):
     def notifies(self, group: str) -> bool:
         return False
@@ -37,32 +37,32 @@ class MissesEnds(Members):
         """It may come back."""
 
 
-@seeded("master", "group-listed", "names only the first members of a group")
+@seeded("master", "group-listed", "lists only the first members of a group")
 class NamesFirst(Members):
     def on_consumer_ids(self, request: Request) -> None:
         ids = self.parts.clients.consumer_ids(request.header["consumerGroup"])
         request.answer(body=beans.encode(ConsumerList(tuple(ids[:1]))))
 
 
-@seeded("master", "pull-answered", "leaves a pull that waits until its next look, although a message came for it")
+@seeded("master", "pull-answered", "answers a waiting pull only at its next poll, although a message arrived for it")
 class WakesNobody(Pulling):
     def arrived(self, topic: str, queue_id: int, next_offset: int, tags_code: int) -> None:
-        """They will be found."""
+        """The poll will find them."""
 
 
-@seeded("master", "pull-answered", "answers a pull whose time is up only when a message comes for it")
+@seeded("master", "pull-answered", "answers a timed-out pull only when a message arrives for it")
 class HoldsForEver(Pulling):
     def on_timer(self, key: Hashable) -> None:
-        """They have time."""
+        """No timeout."""
 
 
-@seeded("master", "route-reported", "leaves a changed topic to the next period's registration")
+@seeded("master", "route-reported", "reports a changed topic only at the next periodic registration")
 class RegistersByPeriod(Registration):
     def topics_changed(self) -> None:
-        """Soon enough."""
+        """Later."""
 
 
-@seeded("master", "progress-as-committed", "takes in the progress of a pull that says that it carries none")
+@seeded("master", "progress-as-committed", "stores the progress of a pull whose flag excludes it")
 class CommitsEveryPull(Pulling):
     def on_pull(self, request: Request) -> None:
         super().on_pull(request)
@@ -84,9 +84,7 @@ class CarriesToSlaves(ConsumersPulling):
         return held.progress > 0 and not self.shared.settings.broadcasting
 
 
-@seeded(
-    CONSUMER, "progress-to-master", "a consumer that gives a queue up leaves its progress to the last period's commit"
-)
+@seeded(CONSUMER, "progress-to-master", "a consumer that gives a queue up does not commit its progress")
 class PartsInSilence(Progress):
     def commit(self, held: ProcessQueue, done: Callable[[], None] | None = None) -> None:
         if held.queue in self.shared.held:
@@ -98,7 +96,7 @@ class PartsInSilence(Progress):
 @seeded(CONSUMER, "group-shared", "a consumer takes no queue")
 class TakesNothing(Rebalancing):
     def _take(self, queue: MessageQueue) -> None:
-        """Others may."""
+        """Left to others."""
 
 
 GROUPS = seeded_in(__name__)

@@ -1,4 +1,4 @@
-"""Mutants that end, spin, or do not come up: what a process monitor would see, and a client only by silence."""
+"""Mutants that end, spin, or do not start: visible to a process monitor, and to clients only as silence."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class TripsOverFillers(CommitLog):
         return put
 
 
-@seeded("slave", "node-lives", "raises when a connection is lost, as soon as it holds anything")
+@seeded("slave", "node-lives", "raises at a lost connection once its log is not empty")
 class TripsOverLoss(HaSlave):
     def on_lost(self) -> None:
         known = {self.conn}
@@ -32,24 +32,24 @@ class TripsOverLoss(HaSlave):
             known.pop()
 
 
-@seeded("master", "node-lives", "asks without a pause whether its last slave is back")
+@seeded("master", "node-lives", "polls without a pause for its last slave's return")
 class SpinsAlone(HaMaster):
     def on_closed(self, conn: Conn) -> None:
         super().on_closed(conn)
-        self._look()
+        self._poll()
 
     def on_timer(self, key: Any) -> None:
         if key == SPIN:
-            self._look()
+            self._poll()
         else:
             super().on_timer(key)
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if not self.connections:
             self.io.timer(SPIN, self.io.now())
 
 
-@seeded("slave", "node-lives", "refuses the store that a killed process left, for its abort file")
+@seeded("slave", "node-lives", "refuses a killed process's store because of its abort file")
 class RefusesAfterKill(MessageStore):
     def start(self) -> None:
         if not self.ends_cleanly():
@@ -57,7 +57,7 @@ class RefusesAfterKill(MessageStore):
         super().start()
 
 
-@seeded("master", "node-lives", "does not start after a clean stop, for want of a file that only a crash leaves")
+@seeded("master", "node-lives", "does not start after a clean stop, without a file that only a crash leaves")
 class ForgetsAfterStop(MessageStore):
     def start(self) -> None:
         if self.ends_cleanly() and self.io.disk.names("commitlog"):

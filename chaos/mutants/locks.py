@@ -1,4 +1,4 @@
-"""Mutants of queue locks: how brokers give them to members of orderly groups, and how members mind them."""
+"""Mutants of queue locks: granted by brokers to members of orderly groups, and obeyed by members."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ...reference.wire.bodies_client import MessageQueue
 from .mutant import CONSUMER, seeded, seeded_in
 
 
-@seeded("master", "group-lock-once", "gives a queue's lock to the member that asks last")
+@seeded("master", "group-lock-once", "grants a queue's lock to the last requester")
 class GivesLocksToAll(QueueLocks):
     def holder(self, group: str, queue: Hashable, now: int) -> str | None:
         return None
 
 
-@seeded("master", "group-lock-given", "keeps a lock that its holder gives back until it is too old")
+@seeded("master", "group-lock-given", "keeps a returned lock until it expires")
 class KeepsLocks(QueueLocks):
     def unlock(self, group: str, client: str, queues: Iterable[Hashable]) -> None:
-        """They go by themselves."""
+        """They expire."""
 
 
-@seeded("master", "group-lock-given", "never takes a lock from a member that is gone")
+@seeded("master", "group-lock-given", "never releases the lock of a lost member")
 class LocksForEver(QueueLocks):
     def holder(self, group: str, queue: Hashable, now: int) -> str | None:
         held = self._locks.get((group, queue))
@@ -32,25 +32,25 @@ class LocksForEver(QueueLocks):
         """They stay."""
 
 
-@seeded("master", "group-lock-given", "of several locks that a member asks for at once gives only the first")
+@seeded("master", "group-lock-given", "grants only the first of several requested locks")
 class GivesOneLock(QueueLocks):
     def lock(self, group: str, client: str, queues: Iterable[Queue], now: int) -> list[Queue]:
         return super().lock(group, client, list(queues)[:1], now)
 
 
-@seeded(CONSUMER, "deliver-orderly", "takes a queue whose lock another member holds")
+@seeded(CONSUMER, "deliver-orderly", "consumes a queue whose lock another member holds")
 class NeedsNoLock(QueueLocking):
     def lock(self, queue: MessageQueue, done: Callable[[int], None]) -> None:
         super().lock(queue, lambda until: done(until or self.shared.io.now() + COUNTS_NS))
 
 
-@seeded(CONSUMER, "deliver-orderly", "counts on its locks without asking for them again")
+@seeded(CONSUMER, "deliver-orderly", "relies on its locks without renewing them")
 class NeverRenews(QueueLocking):
     def lock(self, queue: MessageQueue, done: Callable[[int], None]) -> None:
         super().lock(queue, lambda until: done(until and until + 1_000 * COUNTS_NS))
 
     def renew(self) -> None:
-        """It has them."""
+        """Not renewed."""
 
 
 LOCKS = seeded_in(__name__)

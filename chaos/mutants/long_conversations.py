@@ -1,4 +1,4 @@
-"""Mutants of what brokers and name servers do as time passes, and of several connections, seen by a visitor only."""
+"""Mutants of behaviour over time and over several connections, visible only in a conformance conversation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ...reference.core.routes import RouteTable
 from .mutant import seeded, seeded_in
 
 
-@seeded("slave", "conversation-answered", "lets a lock end 60 s after it was given, however often it is renewed")
+@seeded("slave", "conversation-answered", "expires a lock 60 s after it was granted, ignoring renewals")
 class RenewsNoLocks(QueueLocks):
     def _take(self, key: tuple[str, Hashable], client: str, now: int) -> bool:
         held = self._locks.get(key)
@@ -23,7 +23,7 @@ class RenewsNoLocks(QueueLocks):
         return taken
 
 
-@seeded("slave", "conversation-answered", "keeps a client that sends no heartbeat as long as it asks something")
+@seeded("slave", "conversation-answered", "keeps a client without heartbeats while it sends other requests")
 class CountsQuestionsAsHeartbeats(Members):
     def on_consumer_ids(self, request: Request) -> None:
         clients = self.parts.clients
@@ -33,15 +33,13 @@ class CountsQuestionsAsHeartbeats(Members):
         super().on_consumer_ids(request)
 
 
-@seeded("master", "conversation-answered", "tells groups of their changes that do not want to hear of them")
+@seeded("master", "conversation-answered", "notifies groups of their changes although they disabled that")
 class TellsQuietGroups(Members):
     def notifies(self, group: str) -> bool:
         return True
 
 
-@seeded(
-    "master", "conversation-answered", "lets no pull wait longer than until it looks around, which it does every 5 s"
-)
+@seeded("master", "conversation-answered", "answers every waiting pull at its next poll, every 5 s")
 class EndsPullsAtEachLook(Pulling):
     def on_timer(self, key: Hashable) -> None:
         now = self.parts.io.now()
@@ -49,7 +47,7 @@ class EndsPullsAtEachLook(Pulling):
         super().on_timer(key)
 
 
-@seeded("master", "conversation-answered", "commits a transaction whose producer says that it does not know yet")
+@seeded("master", "conversation-answered", "commits a transaction whose producer answers unknown")
 class CommitsWhatIsPending(Transactions):
     def on_end(self, request: Request) -> None:
         if request.header["commitOrRollback"] == PENDING:
@@ -58,11 +56,11 @@ class CommitsWhatIsPending(Transactions):
 
 
 @seeded(
-    "names", "conversation-answered", "forgets a broker that only compares its topics with those that it registered"
+    "names", "conversation-answered", "removes a broker that only queries its topics' version instead of registering"
 )
 class HearsRegistrationsOnly(RouteTable):
     def touch(self, address: str, now: int) -> None:
-        """It says nothing about the broker."""
+        """Not a sign of life."""
 
 
 LONG_CONVERSATIONS = seeded_in(__name__)

@@ -17,7 +17,7 @@ class EagerPush(HaMaster):
         self.connections[conn].phase = Phase.ACCEPTED
 
 
-@seeded("master", "ha-start-offset", "starts at a file border instead of the reported offset")
+@seeded("master", "ha-start-offset", "starts at a file boundary instead of the reported offset")
 class RoundsStart(HaMaster):
     def start_offset(self, reported: int) -> int | None:
         start = super().start_offset(reported)
@@ -33,7 +33,7 @@ class GoesBack(HaMaster):
         super()._check_heartbeat(peer)
 
 
-@seeded("master", "ha-batch-bound", "lets a frame's body cross a file border")
+@seeded("master", "ha-batch-bound", "lets a frame's body cross a file boundary")
 class CrossesFiles(HaMaster):
     def frame_body(self, peer: HaConnection) -> bytes:
         body = super().frame_body(peer)
@@ -49,7 +49,7 @@ class BelievesFirstReport(HaMaster):
         return reported <= self.log.end or reported == peer.acked
 
 
-@seeded("master", "ha-ack-identity", "believes reports above its log", seen_in="5.x")
+@seeded("master", "ha-ack-identity", "accepts reports above its log", seen_in="5.x")
 class BelievesEveryReport(HaMaster):
     def is_believable(self, peer: HaConnection, reported: int) -> bool:
         return True
@@ -65,14 +65,14 @@ class ServesDiverged(HaMaster):
             super().believe(reported)
 
 
-@seeded("master", "ha-divergence-refused", "calls slaves diverged that it serves")
+@seeded("master", "ha-divergence-refused", "reports served slaves as diverged")
 class NamesEverybody(HaMaster):
     def _on_first_report(self, peer: HaConnection, reported: int) -> None:
         self.watcher.refused(peer.conn, reported, self.log.end, "who knows")
         super()._on_first_report(peer, reported)
 
 
-@seeded("master", "ack-unavailable-honest", "any peer is a slave to it", seen_in="4.x")
+@seeded("master", "ack-unavailable-honest", "accepts any peer as a slave", seen_in="4.x")
 class BareConnectionCounts(HaMaster):
     def counts_as_slave(self, peer: HaConnection) -> bool:
         return peer.phase is not Phase.CLOSED
@@ -84,7 +84,7 @@ class AcksAtOnce(GroupTransfer):
         answer("PUT_OK")
 
 
-@seeded("master", "ack-timeout-honest", "gives up after five reports, not after slaveTimeout", seen_in="<=4.5.2")
+@seeded("master", "ack-timeout-honest", "times out after five reports, not after slaveTimeout", seen_in="<=4.5.2")
 class FiveWakeUps(GroupTransfer):
     def covered(self, offset: int) -> None:
         super().covered(offset)
@@ -99,7 +99,7 @@ class WakesForNothing(GroupTransfer):
         super().covered(offset)
 
 
-@seeded("master", "ack-timeout-honest", "gives up after a fifth of slaveTimeout")
+@seeded("master", "ack-timeout-honest", "times out after a fifth of slaveTimeout")
 class ForgetsDeadline(GroupTransfer):
     def add(self, end: int, answer: Callable[[str], None]) -> None:
         patience, self.timeout_ns = self.timeout_ns, self.timeout_ns // 5
@@ -107,19 +107,19 @@ class ForgetsDeadline(GroupTransfer):
         self.timeout_ns = patience
 
 
-@seeded("master", "ack-replicated", "lets a new slave vouch for files it never got", seen_in="4.x, 5.x")
+@seeded("master", "ack-replicated", "counts a new slave's reports for files that it never received", seen_in="4.x, 5.x")
 class CoversOlderFiles(GroupTransfer):
     def abandon(self, below: int, slave: Hashable) -> None:
-        """Whoever reports enough has it all."""
+        """A slave with a sufficient report has it all."""
 
 
-@seeded("master", "log-flushed-survives", "answers PUT_OK under SYNC_FLUSH when the flush took too long")
+@seeded("master", "log-flushed-survives", "answers PUT_OK under SYNC_FLUSH after a timed-out flush")
 class CallsTimeoutOk(Flusher):
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
         super().wait(end, lambda status: answer("PUT_OK"))
 
 
-@seeded("master", "ha-admits-slave", "lets plausible strangers have all places")
+@seeded("master", "ha-admits-slave", "lets plausible rogue slaves take all connections")
 class CrowdedOut(HaMaster):
     def makes_room(self, address: str) -> HaConnection | None:
         if len(self.connections) < MAX_CONNECTIONS:
@@ -139,4 +139,4 @@ WAKES_FOR_NOTHING = Mutant(
     "wakes_for_nothing", "master", with_parts(transfer_class=WakesForNothing), "ack-timeout-honest",
     "4.4 that counts heartbeats as wake-ups",
 )  # fmt: skip
-"""No part of the catalogue: few schedules play 4.4 with a slave that reports and gets nothing."""
+"""Not in the catalogue: few schedules play 4.4 with a slave that reports and receives nothing."""

@@ -1,4 +1,4 @@
-"""Mutants of a slave's tables: what it takes over from its master, when, and what it keeps."""
+"""Mutants of a slave's tables: the copied contents, their time, and their persistence."""
 
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, TypeVar
@@ -34,7 +34,7 @@ class ReadsNoOffsets(MetadataSync):
         raise CodecError("an object's key has no quotes")
 
 
-@seeded("slave", "meta-converges", "takes topics over under its own version", seen_in="5.3.2 to 5.3.4")
+@seeded("slave", "meta-converges", "copies topics under its own version", seen_in="5.3.2 to 5.3.4")
 class VersionsOfItsOwn(TopicTable):
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         if version == self.version:
@@ -43,13 +43,13 @@ class VersionsOfItsOwn(TopicTable):
         return True
 
 
-@seeded("slave", "meta-converges", "takes groups over if their version is a newer one, not if it is another one")
+@seeded("slave", "meta-converges", "copies groups only if their version is newer, not if it differs")
 class TakesNewerOnly(GroupTable):
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
         return version.counter > self.version.counter and super().apply_from_master(entries, version)
 
 
-@seeded("slave", "meta-schedule", "gives a round of its sync up when one table is unavailable")
+@seeded("slave", "meta-schedule", "aborts a round of its sync when one table is unavailable")
 class StopsAtFailure(MetadataSync):
     def _ended(self, step: Step, outcome: Outcome) -> None:
         if outcome.answer is None:
@@ -71,7 +71,7 @@ class GroupsFirst(MetadataSync):
         self.steps = self.steps[::-1]
 
 
-@seeded("slave", "meta-version-gate", "takes tables over though they are of the version that it has")
+@seeded("slave", "meta-version-gate", "copies tables although it has their version")
 class TakesAlways(MetadataSync):
     def _take(self, table: VersionedTable[Any], body: bytes) -> bool:
         entries, version = table.parse(body)
@@ -94,7 +94,7 @@ class SavesTheSame(MetadataSync):
         return super()._take(table, body)
 
 
-@seeded("slave", "meta-version-gate", "takes groups over without saving them")
+@seeded("slave", "meta-version-gate", "copies groups without saving them")
 class TakesUnsaved(GroupTable):
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:
         if version == self.version:
@@ -103,7 +103,7 @@ class TakesUnsaved(GroupTable):
         return True
 
 
-@seeded("slave", "meta-one-way", "commits at its master the consumer offsets that it was told itself")
+@seeded("slave", "meta-one-way", "commits its own consumer offsets at its master")
 class TellsItsOffsets(MetadataSync):
     def on_timer(self, key: Hashable) -> None:
         code, calls = RequestCode.UPDATE_CONSUMER_OFFSET, self.parts.calls
@@ -135,22 +135,20 @@ class FillsLater(MetadataSync):
             super().on_timer(key)
 
 
-@seeded("slave", "meta-durable", "starts without the groups that it had saved")
+@seeded("slave", "meta-durable", "starts without its saved groups")
 class ForgetsGroups(GroupTable):
     def load(self) -> None:
-        """They will come again."""
+        """Not loaded."""
 
 
 class NoBackup(ConfigFile):
-    """Knows no backup."""
-
     def load(self, parse: Callable[[bytes], T]) -> T | None:
         found = self._parsed(self.name, parse)
         self._whole = found is not None
         return found
 
 
-@seeded("slave", "meta-durable", "starts without topics where the last save was torn, though there is a backup")
+@seeded("slave", "meta-durable", "starts without topics after a torn save, although there is a backup")
 class IgnoresBackup(TopicTable):
     def load(self) -> None:
         file = self.file

@@ -1,4 +1,4 @@
-"""What a mutant is: the reference with one decision made wrongly, outside the reference's own files."""
+"""Mutants: the reference with one wrong decision, outside the reference's own files."""
 
 import re
 from collections import defaultdict
@@ -17,13 +17,13 @@ from ...reference.core.processors.pulling import Pulling
 from ...reference.core.store import MessageStore
 
 CONSUMER = "consumer"
-"""The ``node`` of a mutant that plays every consumer."""
+"""The ``node`` of a mutant of every consumer."""
 PRODUCER = "producer"
-"""The ``node`` of one that plays every producer which chooses queues."""
+"""The ``node`` of a mutant of every producer that chooses queues."""
 
 
 class Mutant(NamedTuple):
-    """One seeded bug. ``node_class`` plays ``node``; ``law`` must catch it, not only a neighbour."""
+    """One seeded bug. ``node_class`` replaces ``node``'s; ``law`` itself must catch it, not only another law."""
 
     name: str
     node: str
@@ -31,14 +31,14 @@ class Mutant(NamedTuple):
     node_class: type[Broker] | type[NameServer] | type[Consumer] | type[Producer]
     law: str
     breaks: str
-    """What it does wrong."""
     seen_in: str = ""
-    """The versions of RocketMQ that do it; empty where it was invented. A search that is to find their bugs by itself
-    leaves such mutants' programs out."""
+    """The versions of RocketMQ with this bug; empty for an invented one. A search that must find their bugs by itself
+    leaves such mutants' programs out.
+    """
 
 
 PART = "_class"
-"""How attributes end that say which class plays a part."""
+"""Suffix of attributes with a part's class."""
 
 WHOLES: tuple[tuple[str, type], ...] = (
     ("log_class", CommitLog),
@@ -52,12 +52,12 @@ WHOLES: tuple[tuple[str, type], ...] = (
 
 @cache
 def composed(*classes: type) -> type:
-    """A class that has the mistakes of all: of a part that several of them replace, all replacements together."""
+    """A class with the bugs of all: of a part that several replace, all replacements are combined."""
     if len(classes) == 1:
         return classes[0]
     parts = {name for each in classes for name in dir(each) if name.endswith(PART)}
     others = {name: dict.fromkeys(getattr(each, name) for each in classes) for name in sorted(parts)}
-    # What only the original has in place is no replacement: a replacement extends it.
+    # A part equal to the original's is not a replacement: a replacement extends it.
     made = {
         name: composed(*(each for each in found if not any(issubclass(one, each) for one in found if one is not each)))
         for name, found in others.items()
@@ -66,7 +66,7 @@ def composed(*classes: type) -> type:
 
 
 PLAYED: dict[str, type[Any]] = {"names": NameServer, CONSUMER: Consumer, PRODUCER: Producer}
-"""By ``node``, what plays it; all others are brokers."""
+"""By ``node``: its class; all others are brokers."""
 
 Part = TypeVar("Part")
 
@@ -79,9 +79,9 @@ def seeded(
 ) -> Callable[[type[Part]], type[Part]]:
     """Makes a mutant of a class: ``node`` has it in place of the reference's class that it derives from.
 
-    The mutant has the class's name, in lower case with underscores. ``whole``: what plays the node around the class, by
-    default the reference's; ``others``: further parts, as :func:`with_parts` takes them. For the rest see
-    :class:`Mutant`. TypeError if the class derives from no part of ``whole``.
+    The mutant has the class's name, in lower case with underscores. ``whole``: the node's class around it, by default
+    the reference's; ``others``: further parts, as for :func:`with_parts`. For the rest see :class:`Mutant`. TypeError
+    if the class derives from no part of ``whole``.
     """
 
     def seed(part: type[Part]) -> type[Part]:
@@ -97,12 +97,12 @@ def seeded(
 
 
 def seeded_in(module: str) -> tuple[Mutant, ...]:
-    """The mutants made by :func:`seeded` of classes in the module of that name."""
+    """The mutants made by :func:`seeded` from classes in this module."""
     return tuple(_seeded[module])
 
 
 def _slot(whole: type, part: type) -> str:
-    """The attribute of ``whole``, or of a part of it, that names the class from which ``part`` derives."""
+    """The attribute of ``whole``, or of a part of it, with the class from which ``part`` derives."""
     for each in (whole, *(inner for _, inner in WHOLES)):
         for name in dir(each):
             if name.endswith(PART) and issubclass(part, getattr(each, name)):

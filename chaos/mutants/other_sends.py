@@ -1,4 +1,4 @@
-"""Mutants of what few messages ask of a broker: tags, batches, several keys, a free choice of the queue, new topics."""
+"""Mutants of rare message features: tags, batches, several keys, a free choice of the queue, new topics."""
 
 from collections.abc import Sequence
 
@@ -14,13 +14,13 @@ from ...reference.wire.record import Message
 from .mutant import seeded, seeded_in
 
 
-@seeded("master", "deliver-by-tag", "hands out every message, whatever tags are asked for")
+@seeded("master", "deliver-by-tag", "returns every message, ignoring the requested tags")
 class TakesAllTags(Pulling):
     def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
         return None, super()._filter(request)[1]
 
 
-@seeded("slave", "deliver-by-tag", "sends a reader who wants other tags than the first message's to the queue's end")
+@seeded("slave", "deliver-by-tag", "moves a reader of other tags than the first message's to the queue's end")
 class GivesUpAtFirst(Reader):
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
@@ -36,7 +36,7 @@ class IndexesFirstKey(KeyIndex):
         super().put(topic, keys[:1], offset, store_ms)
 
 
-@seeded("master", "stored-as-sent", "stores of a batch the first message, as often as it has messages")
+@seeded("master", "stored-as-sent", "stores copies of a batch's first message instead of all")
 class RepeatsFirst(Sending):
     def _put(self, messages: list[Message]) -> list[Stored]:
         return super()._put([messages[0]] * len(messages))
@@ -59,7 +59,7 @@ class RefusesBatches(Sending):
         raise CodecError("a batch of messages")
 
 
-@seeded("master", "valid-taken", "fails over a message without a body", seen_in="5.0 to 5.5.0")
+@seeded("master", "valid-taken", "fails at a message without a body", seen_in="5.0 to 5.5.0")
 class FailsOverEmptySends(Sending):
     def on_send(self, request: Request) -> None:
         if not request.command.body:
@@ -68,13 +68,13 @@ class FailsOverEmptySends(Sending):
             super().on_send(request)
 
 
-@seeded("master", "stored-as-sent", "tells every producer that its message is in the first queue")
+@seeded("master", "stored-as-sent", "answers every producer with the first queue")
 class TellsFirstQueue(Sending):
     def answer(self, request: Request, ids: list[str], queue_id: int, queue_offset: int, status: str) -> None:
         super().answer(request, ids, 0, queue_offset, status)
 
 
-@seeded("master", "stored-as-sent", "forgets that a body is compressed")
+@seeded("master", "stored-as-sent", "drops the flag of a compressed body")
 class ForgetsCompression(Sending):
     def _put(self, messages: list[Message]) -> list[Stored]:
         return super()._put([each._replace(sys_flag=each.sys_flag & ~1) for each in messages])

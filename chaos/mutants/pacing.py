@@ -1,4 +1,4 @@
-"""Mutants of clients' clocks: how often they show that they live, ask what they must know, and pull."""
+"""Mutants of clients' timers: heartbeats, polls, rebalances, and pulls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from .mutant import CONSUMER, PRODUCER, seeded, seeded_in
 OTHERWISE_NS = 10 * SECOND
 
 
-@seeded(CONSUMER, "client-paced", "beats every 40 s: often enough to be known, and more rarely than it should")
+@seeded(
+    CONSUMER,
+    "client-paced",
+    "sends heartbeats every 40 s: enough to stay registered, but too rarely",
+)
 class BeatsRarely(Consumer):
     def beat(self) -> None:
         super().beat()
@@ -29,20 +33,20 @@ class BeatsOften(Producer):
         self.alarms.after(OTHERWISE_NS, "heartbeat")
 
 
-@seeded(CONSUMER, "client-paced", "shares out as soon as it hears of a change, however often that is")
+@seeded(CONSUMER, "client-paced", "rebalances at every notice of a change, without a minimum interval")
 class NeverRests(Rebalancing):
     def soon(self, delay_ns: int = 0) -> None:
         self._last = None
         super().soon(delay_ns)
 
 
-@seeded(CONSUMER, "queue-paced", "pulls again at once where a pull failed")
+@seeded(CONSUMER, "queue-paced", "retries a failed pull at once")
 class PullsAtOnce(Pulling):
     def _later(self, held: ProcessQueue) -> None:
         self.shared.alarms.after(0, "pull", held.queue)
 
 
-@seeded(CONSUMER, "queue-paced", "tells its progress every 10 s")
+@seeded(CONSUMER, "queue-paced", "commits its progress every 10 s")
 class TellsRarely(Progress):
     def commit_all(self) -> None:
         super().commit_all()

@@ -1,4 +1,4 @@
-"""Mutants that show only where a stream happens to be cut: at one byte of a header, and nowhere else."""
+"""Mutants that show only if a stream is split at one particular byte of a header."""
 
 from ...reference.core.ha_slave import HaSlave
 from ...reference.wire.ha import FrameReader
@@ -8,7 +8,9 @@ OFFSET_SIZE = 8
 
 
 @seeded(
-    "slave", "ha-appends-frames", "loses a body's last byte when its header came in two pieces, cut behind the offset"
+    "slave",
+    "ha-appends-frames",
+    "loses a body's last byte if its header came in two pieces, split after the offset",
 )
 class LosesLastByte(HaSlave):
     between: FrameReader | None = None

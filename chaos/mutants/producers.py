@@ -1,4 +1,4 @@
-"""Mutants of producers that choose queues and try again, and of what only they ask of a master."""
+"""Mutants of producers that choose queues and retry, and of requests that only they send to a master."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TakesFirstQueue(Producer):
         return queues[0]
 
 
-@seeded(PRODUCER, "producer-tries", "a producer sends again what was stored, if a slave or the disk was late")
+@seeded(PRODUCER, "producer-tries", "a producer resends a stored message if a slave or the disk was late")
 class TriesStoredAgain(Producer):
     def _tried(self, send: Any, outcome: Outcome) -> None:
         late = outcome.phase == "ok" and outcome.status != "PUT_OK" and send.tries_left
@@ -31,14 +31,14 @@ class TriesStoredAgain(Producer):
         self._try(send)
 
 
-@seeded(PRODUCER, "producer-tries", "a producer calls failed whatever was not answered as stored")
+@seeded(PRODUCER, "producer-tries", "a producer reports every send without PUT_OK as failed")
 class CallsOpenFailed(Producer):
     def _end(self, send: Any, status: str, answer: Command | None) -> None:
         send.unknown = False
         super()._end(send, status, answer)
 
 
-@seeded("master", "producer-tries", "stores twice what asks for no answer")
+@seeded("master", "producer-tries", "stores one-way messages twice")
 class StoresUnaskedTwice(Sending):
     def on_send(self, request: Request) -> None:
         super().on_send(request)

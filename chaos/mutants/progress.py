@@ -1,4 +1,4 @@
-"""Mutants of consumer progress: what brokers keep of it, what they say, and what consumers tell them."""
+"""Mutants of consumer progress: stored and reported by brokers, committed by consumers."""
 
 from typing import Any
 
@@ -18,22 +18,22 @@ from .mutant import CONSUMER, seeded, seeded_in
 
 FIRST_SLAVE_ID = 1
 
-# What brokers keep.
+# Brokers' progress tables.
 
 
-@seeded("master", "progress-never-ahead", "stores the offset behind the one that was committed")
+@seeded("master", "progress-never-ahead", "stores the offset behind the committed one")
 class StoresOneMore(ConsumerOffsets):
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
         return super().commit(group, topic, queue_id, offset + 1)
 
 
-@seeded("master", "progress-kept", "confirms a smaller commit, and keeps the larger one that it has")
+@seeded("master", "progress-kept", "confirms a smaller commit, and keeps its larger one")
 class KeepsTheLarger(ConsumerOffsets):
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
         return super().commit(group, topic, queue_id, max(offset, self.query(group, topic, queue_id) or 0))
 
 
-@seeded("master", "progress-never-ahead", "says that a group it has never heard of stands at the queue's end")
+@seeded("master", "progress-never-ahead", "reports the queue's end as the progress of an unknown group")
 class BeginsAtTheEnd(Progress):
     def on_query(self, request: Request) -> None:
         header = request.header
@@ -43,12 +43,12 @@ class BeginsAtTheEnd(Progress):
             super().on_query(request)
 
 
-@seeded("slave", "progress-never-ahead", "a slave says that a group it has never heard of stands at the queue's end")
+@seeded("slave", "progress-never-ahead", "a slave reports the queue's end as the progress of an unknown group")
 class SlaveBeginsAtTheEnd(BeginsAtTheEnd):
     pass
 
 
-@seeded("master", "progress-recovers", "after a restart has groups go on at the queues' ends")
+@seeded("master", "progress-recovers", "after a restart moves groups to the queues' ends")
 class SkipsBacklogAfterRestart(Progress):
     def on_query(self, request: Request) -> None:
         topic, queue_id = request.header["topic"], request.header["queueId"]
@@ -67,19 +67,19 @@ class LoadsBackup(ConsumerOffsets):
             self.table = beans.decode(bodies.ConsumerOffsets, older).offset_table
 
 
-@seeded("master", "progress-persisted", "comes back without any group's progress")
+@seeded("master", "progress-persisted", "restarts without any group's progress")
 class LoadsNoProgress(ConsumerOffsets):
     def load(self) -> None:
-        """Nothing."""
+        """Not loaded."""
 
 
 @seeded("master", "progress-persisted", "never writes its progress table")
 class NeverSavesProgress(ConsumerOffsets):
     def save(self) -> None:
-        """Nothing."""
+        """Not saved."""
 
 
-@seeded("master", "progress-persisted", "writes its progress table once in a life")
+@seeded("master", "progress-persisted", "writes its progress table once per incarnation")
 class SavesProgressOnce(ConsumerOffsets):
     saved = False
 
@@ -89,7 +89,7 @@ class SavesProgressOnce(ConsumerOffsets):
             self.saved = not self.changed
 
 
-@seeded("master", "progress-live-consumer", "after a restart sends the first reader of a queue to its end")
+@seeded("master", "progress-live-consumer", "after a restart moves the first reader of a queue to its end")
 class SkipsOnReturn(Reader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -106,7 +106,7 @@ class SkipsOnReturn(Reader):
 @seeded(
     "master",
     "progress-live-consumer",
-    "after a restart confirms commits of groups that it knew before, and does not keep them",
+    "after a restart confirms commits of earlier groups and discards them",
 )
 class KeepsWhatItLoaded(ConsumerOffsets):
     def load(self) -> None:
@@ -117,34 +117,34 @@ class KeepsWhatItLoaded(ConsumerOffsets):
         return f"{topic}@{group}" in self.loaded or super().commit(group, topic, queue_id, offset)
 
 
-@seeded("master", "progress-on-pull", "does not take in the progress that a pull carries")
+@seeded("master", "progress-on-pull", "ignores the progress in a pull")
 class IgnoresCarried(Pulling):
     def stores_commits(self) -> bool:
         return False
 
 
-# What consumers tell.
+# Consumers' commits.
 
 
-@seeded(CONSUMER, "progress-to-master", "a consumer commits to a slave while the master is there")
+@seeded(CONSUMER, "progress-to-master", "a consumer commits to a slave while the master is available")
 class TellsReplicas(ConsumersProgress):
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, FIRST_SLAVE_ID)
 
 
-@seeded(CONSUMER, "progress-to-master", "a consumer commits to nobody while the master is away")
+@seeded(CONSUMER, "progress-to-master", "a consumer commits to no broker while the master is unavailable")
 class TellsMastersOnly(ConsumersProgress):
     def target(self, queue: MessageQueue, refreshed: bool) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
 
 
-@seeded(CONSUMER, "progress-never-ahead", "a consumer that gives a queue up commits a message that it has not had")
+@seeded(CONSUMER, "progress-never-ahead", "a consumer that gives a queue up commits a message that it has not received")
 class GivesUpOneFurther(Rebalancing):
     def last_offset(self, held: ProcessQueue) -> int:
         return super().last_offset(held) + 1
 
 
-@seeded(CONSUMER, "progress-live-consumer", "a consumer goes back to where it took a queue when a pull fails")
+@seeded(CONSUMER, "progress-live-consumer", "a consumer returns to its first offset of a queue when a pull fails")
 class BeginsAnewAfterFailure(ConsumersPulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -1,5 +1,5 @@
-"""Mutants of how a broker answers questions about its log (by key, by id, about queues, itself and its consumers), and
-requests that make no sense.
+"""Mutants of a broker's answers to questions about its log (by key, by id, about queues, itself and its consumers), and
+to invalid requests.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ from .mutant import seeded, seeded_in
 SHOWN = 100
 
 
-@seeded("slave", "query-by-key", "looks for a key in its newest index file only")
+@seeded("slave", "query-by-key", "searches a key in its newest index file only")
 class LooksInNewestFile(KeyIndex):
     def query(self, topic: str, key: str, limit: int, begin_ms: int, end_ms: int) -> Found:
         files, self.files = self.files, self.files[-1:]
@@ -36,7 +36,7 @@ class LooksInNewestFile(KeyIndex):
             self.files = files
 
 
-@seeded("slave", "query-config", "says that its segments are as large as they are by default")
+@seeded("slave", "query-config", "reports the default size of its segments instead of the configured one")
 class TellsDefaultSize(Administration):
     def on_config(self, request: Request) -> None:
         own = self.parts.config
@@ -45,7 +45,7 @@ class TellsDefaultSize(Administration):
         self.parts.config = own
 
 
-@seeded("master", "query-by-id", "answers with what lies at an offset, be it a message or not")
+@seeded("master", "query-by-id", "answers with the bytes at an offset even if they are not a message")
 class ViewsAnything(Queries):
     def on_view(self, request: Request) -> None:
         offset = request.header["offset"]
@@ -72,25 +72,25 @@ class NeverLooksBack(Progress):
         request.answer(values={"offset": offset})
 
 
-@seeded("slave", "query-offsets", "says that every queue begins at 0")
+@seeded("slave", "query-offsets", "reports that every queue begins at 0")
 class BeginsAtZero(Progress):
     def on_min(self, request: Request) -> None:
         request.answer(values={"offset": 0})
 
 
-@seeded("master", "query-statistics", "counts as its log what is durable")
+@seeded("master", "query-statistics", "reports the durable end as its log's end")
 class CountsDurable(Statistics):
     def runtime_info(self) -> dict[str, str]:
         return {**super().runtime_info(), "commitLogMaxOffset": str(self.parts.store.log.flushed)}
 
 
-@seeded("slave", "query-statistics", "takes the next message's time for that of the last one consumed or stored")
+@seeded("slave", "query-statistics", "reports the next message's time as that of the last one consumed or stored")
 class TellsNextTime(Statistics):
     def _stored_ms(self, topic: str, queue_id: int, offset: int) -> int:
         return super()._stored_ms(topic, queue_id, offset + 1)
 
 
-@seeded("slave", "query-members", "names one consumer of a group, however many there are")
+@seeded("slave", "query-members", "lists one consumer of a group even if there are several")
 class NamesOne(Members):
     def on_consumer_ids(self, request: Request) -> None:
         ids = self.parts.clients.consumer_ids(request.header["consumerGroup"])
@@ -100,7 +100,7 @@ class NamesOne(Members):
             super().on_consumer_ids(request)
 
 
-@seeded("slave", "invalid-refused", "answers what it does not know with success")
+@seeded("slave", "invalid-refused", "answers unknown requests with success")
 class KnowsEverything(Broker):
     def handle(self, peers: CommandPeers, conn: Conn, command: Command) -> None:
         if command.code in self.handlers:
@@ -109,13 +109,13 @@ class KnowsEverything(Broker):
             peers.answer(conn, command, 0)
 
 
-@seeded("master", "invalid-refused", "makes and deletes topics of any name")
+@seeded("master", "invalid-refused", "creates and deletes topics of any name")
 class TakesAnyTopic(Administration):
     def check_own_topic(self, name: str) -> None:
         pass
 
 
-@seeded("master", "invalid-refused", "looks for messages in queues that are not there")
+@seeded("master", "invalid-refused", "searches messages in queues that do not exist")
 class PullsAnyQueue(Pulling):
     def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
         return super()._refusal(group, name, 0)

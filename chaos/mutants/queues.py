@@ -1,4 +1,4 @@
-"""Mutants of what a broker derives from its log: queue offsets, consume queues, the key index."""
+"""Mutants of data derived from the log: queue offsets, consume queues, the key index."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from .mutant import seeded, seeded_in
 PAGE = 600
 
 
-@seeded("master", "queue-dense", "gives a queue's last offset to a second message after a restart")
+@seeded("master", "queue-dense", "assigns a queue's last offset to a second message after a restart")
 class CountsLastAgain(MessageStore):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -29,7 +29,7 @@ class CountsLastAgain(MessageStore):
         return max(0, found - 1)
 
 
-@seeded("master", "queue-dense", "begins a queue at 0 again when all its messages have expired", seen_in="4.9")
+@seeded("master", "queue-dense", "restarts a queue at 0 when all its messages have expired", seen_in="4.9")
 class BeginsAgain(ConsumeQueues):
     def expire(self, log_start: int) -> None:
         super().expire(log_start)
@@ -38,7 +38,7 @@ class BeginsAgain(ConsumeQueues):
                 queue.clear()
 
 
-@seeded("slave", "queue-whole-records", "dispatches a record of which it has the header only")
+@seeded("slave", "queue-whole-records", "dispatches a record when it has only the header")
 class DispatchesHalves(Dispatcher):
     def _scan(self, window: bytes) -> int:
         end = self.at + len(window)
@@ -49,21 +49,21 @@ class DispatchesHalves(Dispatcher):
         return super()._scan(window[-left:] + bytes(missing - left))
 
 
-@seeded("slave", "queue-whole-records", "dispatches when 600 bytes wait for it, and not before")
+@seeded("slave", "queue-whole-records", "dispatches only after 600 bytes are pending")
 class DispatchesPages(MessageStore):
     def dispatch(self) -> None:
         if self.log.end - self.dispatcher.at >= PAGE:
             super().dispatch()
 
 
-@seeded("master", "queue-whole-records", "catches up with its log only when another message comes")
+@seeded("master", "queue-whole-records", "catches up with its log only when another message arrives")
 class AwaitsNextMessage(MessageStore):
     def on_timer(self, key: tuple[str, None]) -> None:
         if key != DISPATCH:
             super().on_timer(key)
 
 
-@seeded("master", "queue-whole-records", "lets go of what has waited to be dispatched")
+@seeded("master", "queue-whole-records", "drops records that wait for dispatch")
 class SkipsBacklog(MessageStore):
     def on_timer(self, key: tuple[str, None]) -> None:
         if key == DISPATCH and self.held:
@@ -71,27 +71,27 @@ class SkipsBacklog(MessageStore):
         super().on_timer(key)
 
 
-@seeded("master", "queue-dense", "gives one queue offset to all messages that come while its queues lag behind")
+@seeded("master", "queue-dense", "assigns one queue offset to all messages that arrive while its queues lag behind")
 class CountsInQueues(MessageStore):
     def _dispatch_put(self, message: Message, last: Stored) -> None:
         super()._dispatch_put(message, last)
         self._given.clear()
 
 
-@seeded("slave", "queue-whole-records", "dispatches at a start nothing of what its log holds")
+@seeded("slave", "queue-whole-records", "dispatches nothing of its existing log at a start")
 class TrustsQueues(Dispatcher):
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
         super().recover(clean, checkpoint)
         self.at = self.log.end
 
 
-@seeded("slave", "queue-derived-equal", "writes a record's size into its queue where the hash of the tags belongs")
+@seeded("slave", "queue-derived-equal", "writes a record's size into its queue in place of the hash of the tags")
 class SizesForTags(ConsumeQueues):
     def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
         return super().put(topic, queue_id, offset, entry._replace(tags_code=entry.size))
 
 
-@seeded("slave", "queue-derived-equal", "does not index again what was in the index files that a start drops")
+@seeded("slave", "queue-derived-equal", "does not rebuild the index files that a start drops")
 class ForgetsKeys(KeyIndex):
     indexed = 0
 
@@ -117,7 +117,7 @@ class QueuesWithoutTags(ConsumeQueues):
         return super().put(topic, queue_id, offset, entry._replace(tags_code=code))
 
 
-@seeded("master", "queue-checkpoint", "flushes its queues once, and not again")
+@seeded("master", "queue-checkpoint", "flushes its queues only once")
 class FlushesQueuesOnce(MessageStore):
     flushes = 0
 
@@ -127,13 +127,13 @@ class FlushesQueuesOnce(MessageStore):
             super()._flush_derived()
 
 
-@seeded("slave", "queue-checkpoint", "says that its queues are durable up to the present time")
+@seeded("slave", "queue-checkpoint", "reports its queues as durable up to the present time")
 class ChecksAhead(MessageStore):
     def _note_times(self, derived_ms: int) -> None:
         super()._note_times(max(derived_ms, self.io.wall_ms() + 1))
 
 
-@seeded("slave", "queue-checkpoint", "forgets at a start how far its queues were durable")
+@seeded("slave", "queue-checkpoint", "loses at a start how far its queues were durable")
 class ForgetsDurable(Dispatcher):
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
         super().recover(clean, checkpoint)

@@ -1,4 +1,4 @@
-"""Mutants of what a start makes of a store: what it keeps, what it leaves behind, and what it says of it."""
+"""Mutants of recovery: the kept and truncated parts of a store, and the report of them."""
 
 from ...reference.core.commit_log import CommitLog
 from ...reference.core.files import MappedFiles
@@ -10,13 +10,13 @@ from ...reference.ports import Disk
 from .mutant import seeded, seeded_in
 
 
-@seeded("master", "log-cut-reported", "says that a cut lost one whole record less than lay there")
+@seeded("master", "log-cut-reported", "reports one lost whole record less than its truncation lost")
 class CountsTooFewLost(LogRecovery):
     def count_records(self, end: int, used: int) -> int:
         return max(0, super().count_records(end, used) - 1)
 
 
-@seeded("master", "log-recovered", "leaves in the last file what recovery has cut")
+@seeded("master", "log-recovered", "leaves truncated bytes in the last file")
 class LeavesWhatItCut(LogRecovery):
     def cut(self, end: int) -> int:
         files = self.files
@@ -26,13 +26,13 @@ class LeavesWhatItCut(LogRecovery):
         return files.used_until(end)
 
 
-@seeded("master", "log-recovered", "starts on a log that is not whole after an orderly stop, whatever it loses")
+@seeded("master", "log-recovered", "starts on a damaged log after an orderly stop, with any loss")
 class StartsOnABrokenLog(LogRecovery):
     def check_whole(self, end: int, used: int, why: str) -> None:
         pass
 
 
-@seeded("slave", "log-recovered", "cuts its log, and then refuses it")
+@seeded("slave", "log-recovered", "truncates its log, and then refuses it")
 class CutsWhatItRefuses(LogRecovery):
     def check_whole(self, end: int, used: int, why: str) -> None:
         try:
@@ -43,26 +43,24 @@ class CutsWhatItRefuses(LogRecovery):
 
 
 class UnsyncedFiles(MappedFiles):
-    """Files of which nothing is made durable at a start."""
-
     def sync(self, lo: int, hi: int) -> None:
         pass
 
 
-@seeded("slave", "log-recovered", "takes for durable what it has found, and does not flush it")
+@seeded("slave", "log-recovered", "assumes that its log is durable at a start, and does not flush it")
 class BelievesWhatItFound(CommitLog):
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
         super().__init__(disk, file_size, folder, max_message_size)
         self.files = UnsyncedFiles(disk, folder, file_size)
 
 
-@seeded("slave", "log-recovered", "makes its key index again at each start")
+@seeded("slave", "log-recovered", "rebuilds its key index at each start")
 class IndexesAnew(KeyIndex):
     def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
         return super().recover(False, flushed_ms, log_end)
 
 
-@seeded("master", "log-recovered", "recovers from an orderly stop as from a crash")
+@seeded("master", "log-recovered", "recovers after an orderly stop as after a crash")
 class ForgetsItStopped(MessageStore):
     def ends_cleanly(self) -> bool:
         return False

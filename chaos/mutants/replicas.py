@@ -1,4 +1,4 @@
-"""Mutants of counting in-sync replicas: they show only where a send waits for more than one slave."""
+"""Mutants of counting in-sync replicas: visible only if a send waits for more than one slave."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -12,7 +12,7 @@ class CountsConnections(HaMaster):
         return id(peer)
 
 
-@seeded("master", "ack-replicated", "waits for one slave where inSyncReplicas asks for two", seen_in="4.x")
+@seeded("master", "ack-replicated", "waits for one slave although inSyncReplicas is two", seen_in="4.x")
 class CountsOneAck(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -25,4 +25,4 @@ COUNTS_CONNECTIONS = Mutant(
     "counts_connections", "master", with_parts(master_class=CountsConnections), "ack-replicated",
     "counts one slave's two connections as two replicas (5.x)",
 )  # fmt: skip
-"""Not among the mutants: it takes three faults at once, which no search draws in its time. A test shows it."""
+"""Not in the catalogue: it takes three concurrent faults, which no search draws in its time. A test shows it."""

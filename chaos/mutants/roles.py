@@ -1,4 +1,4 @@
-"""Mutants of what a slave is: no master, not even while there is none, but somebody to read from."""
+"""Mutants of a slave's role: never a master, even without one, but available to readers."""
 
 from typing import Any
 
@@ -31,24 +31,20 @@ from .mutant import CONSUMER, seeded, seeded_in
 )
 class TakesChanges(Administration):
     def check_role(self) -> None:
-        """Any."""
+        """Any role."""
 
 
-@seeded("slave", "role-slave-read-only", "stores what a slave is sent")
+@seeded("slave", "role-slave-read-only", "a slave stores messages that it is sent")
 class TakesSends(Sending):
     def refuses_role(self) -> bool:
         return False
 
 
 class Lonely:
-    """A part that acts in another way while its broker, a slave, has no master."""
-
     alone = False
 
 
 class KnowsWhetherAlone(Broker):
-    """Tells such parts whether it is."""
-
     def _on_command(self, conn: Conn, command: Command) -> None:
         for part in (self.sending, self.pulling, self.pulling.reader):
             if isinstance(part, Lonely):
@@ -56,7 +52,7 @@ class KnowsWhetherAlone(Broker):
         super()._on_command(conn, command)
 
 
-@seeded("slave", "role-no-takeover", "a slave takes messages while it has no master", KnowsWhetherAlone)
+@seeded("slave", "role-no-takeover", "a slave accepts messages while it has no master", KnowsWhetherAlone)
 class TakesOver(Lonely, Sending):
     def refuses_role(self) -> bool:
         return super().refuses_role() and not self.alone
@@ -80,7 +76,7 @@ class RefusesAlone(Lonely, Pulling):
 @seeded(
     "slave",
     "role-slave-serves",
-    "a slave with slaveReadEnable=false sends every pull to the master, though there is none: the source of 4.9 read "
+    "a slave with slaveReadEnable=false redirects every pull to the absent master: the source of 4.9 read "
     "without its last switch",
 )
 class TakesFirstCode(Pulling):
@@ -98,7 +94,7 @@ class TakesFirstCode(Pulling):
 
 
 class ConfirmsNothing(Lonely, Reader):
-    """Gives out what its master has confirmed, which is nothing while it has none."""
+    """Returns what its master has confirmed, which is nothing while it has none."""
 
     def read(self, topic: str, queue_id: int, offset: int, limit: int, takes: Takes | None = None) -> Found:
         found = super().read(topic, queue_id, offset, limit, takes)
@@ -112,15 +108,13 @@ class ReadsConfirmed(Lonely, Pulling):
     reader_class = ConfirmsNothing
 
 
-@seeded("slave", "ha-address-source", "a slave does not hear where a name server says that its master is")
+@seeded("slave", "ha-address-source", "a slave ignores its master's address from a name server")
 class NeverFollows(HaSlave):
     def follow(self, address: str) -> None:
-        """Whatever a name server says."""
+        """Ignored."""
 
 
-@seeded(
-    "slave", "ha-address-source", "a slave connects to where masters are as a rule before it is told where its own is"
-)
+@seeded("slave", "ha-address-source", "a slave connects to the default master address before it gets its master's")
 class GuessesAddress(HaSlave):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -1,4 +1,4 @@
-"""Mutants of who reads where: what brokers suggest, whom clients ask, whom a name server names."""
+"""Mutants of routing: brokers' suggestions, clients' choices, name servers' routes."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -22,10 +22,10 @@ from .mutant import CONSUMER, seeded, seeded_in
 
 BLOCKED_NS = 30 * SECOND
 
-# What brokers suggest.
+# Brokers' suggestions.
 
 
-@seeded("master", "read-split", "suggests a slave to the slow though slaveReadEnable is off")
+@seeded("master", "read-split", "suggests a slave to slow readers although slaveReadEnable is off")
 class SplitsAlways(Pulling):
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         return group.which_broker_when_consume_slowly if found.slow else group.broker_id
@@ -37,31 +37,29 @@ class KeepsTheSlow(Pulling):
         return super().suggestion(group, found._replace(slow=False))
 
 
-@seeded("slave", "read-split", "a slave suggests the master to those whose group wants the slave")
+@seeded("slave", "read-split", "a slave suggests the master to readers whose group is set to the slave")
 class SendsHome(Pulling):
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         return MASTER_ID
 
 
-@seeded("master", "read-split", "compares a reader's lag with all of the memory, not with the log's share")
+@seeded("master", "read-split", "compares a reader's lag with all memory, not with the log's share")
 class WholeMemory(Reader):
     def __init__(self, config: BrokerConfig, store: MessageStore) -> None:
         super().__init__(config, store)
         self.memory = config.totalMemory
 
 
-# Whom consumers ask.
+# Consumers' choices.
 
 
-@seeded(CONSUMER, "route-choice", "a consumer asks the master while there is one, whatever was suggested")
+@seeded(CONSUMER, "route-choice", "a consumer reads from the master while there is one, ignoring suggestions")
 class AsksMasterFirst(ConsumersPulling):
     def choice(self, queue: MessageQueue) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID)
 
 
-@seeded(
-    CONSUMER, "route-choice", "a consumer asks the broker that was last suggested, though its user fixed another one"
-)
+@seeded(CONSUMER, "route-choice", "a consumer reads from the last suggested broker although its user fixed another one")
 class FollowsSuggestions(ConsumersPulling):
     def wanted(self, queue: MessageQueue) -> int:
         return self.suggested.get(queue, super().wanted(queue))
@@ -70,7 +68,7 @@ class FollowsSuggestions(ConsumersPulling):
 @seeded(
     CONSUMER,
     "route-choice",
-    "a consumer asks any broker where a suggested slave is missing, not the next one",
+    "a consumer reads from any broker if the suggested slave is missing, not from the next one",
     seen_in="<4.8",
 )
 class NeverNext(ConsumersPulling):
@@ -80,7 +78,7 @@ class NeverNext(ConsumersPulling):
         return choose(brokers, wanted if wanted in brokers else min(brokers, default=MASTER_ID))
 
 
-@seeded(CONSUMER, "mode-isolation", "a consumer pulls nothing while one broker name cannot be reached")
+@seeded(CONSUMER, "mode-isolation", "a consumer pulls nothing while one broker name is unreachable")
 class PullsInOneThread(ConsumersPulling):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -99,34 +97,34 @@ class PullsInOneThread(ConsumersPulling):
         super()._later(held)
 
 
-@seeded(CONSUMER, "mode-isolation", "a consumer never hears of a broker name that was away when it came")
+@seeded(CONSUMER, "mode-isolation", "a consumer never discovers a broker name that was down at its start")
 class KeepsFirstRoute(Routes):
     def _take(self, topic: str, outcome: Outcome) -> bool:
         return topic in self.topics or super()._take(topic, outcome)
 
 
-@seeded(CONSUMER, "role-read-failover", "a consumer never again asks for a queue for which it could not ask once")
+@seeded(CONSUMER, "role-read-failover", "a consumer never retries a queue after one failed request")
 class GivesQueuesUp(ConsumersPulling):
     def _later(self, held: ProcessQueue) -> None:
-        """There is no later."""
+        """No retry."""
 
 
-# Whom name servers name.
+# Name servers' routes.
 
 
-@seeded("names", "route-expiry", "a name server names brokers whose connection has ended")
+@seeded("names", "route-expiry", "a name server lists brokers whose connection has ended")
 class KeepsTheDead(RouteTable):
     def gone(self, conn: Conn) -> None:
         """It may come back."""
 
 
-@seeded("names", "route-expiry", "a name server names brokers that have been silent for more than 120 s")
+@seeded("names", "route-expiry", "a name server lists brokers that have been silent for more than 120 s")
 class NeverExpires(RouteTable):
     def expire(self, now: int) -> list[Conn]:
         return []
 
 
-@seeded("names", "route-names-once", "a name server names a slave as the master, too, while there is no master")
+@seeded("names", "route-names-once", "a name server also lists a slave as the master while there is no master")
 class NamesStandIns(RouteTable):
     def route(self, topic: str) -> TopicRouteData | None:
         found = super().route(topic)
@@ -137,9 +135,7 @@ def _with_stand_in(broker: BrokerData) -> BrokerData:
     return broker._replace(broker_addrs={MASTER_ID: min(broker.broker_addrs.values()), **broker.broker_addrs})
 
 
-@seeded(
-    "slave", "route-expiry", "a broker does not register from time to time: a restarted name server never hears of it"
-)
+@seeded("slave", "route-expiry", "a broker does not register periodically: a restarted name server never lists it")
 class RegistersOnce(Registration):
     def on_timer(self, key: Hashable) -> None:
         if key != PERIOD:

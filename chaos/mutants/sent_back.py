@@ -1,4 +1,4 @@
-"""Mutants of messages that consumers send back: how a master takes them, and how members get them again."""
+"""Mutants of messages that consumers send back: their storing by a master, and their redelivery."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...reference.wire.record import Message, Record
 from .mutant import CONSUMER, seeded, seeded_in
 
 
-@seeded("master", "stored-sent-back", "says that it takes a message back, and stores nothing")
+@seeded("master", "stored-sent-back", "confirms a message that is sent back, and stores nothing")
 class TakesNothingBack(SendBack):
     def on_send_back(self, request: Request) -> None:
         request.answer()
@@ -28,25 +28,25 @@ class CountsNoRetry(SendBack):
         return super()._again(header, group, found)._replace(reconsume_times=found.message.reconsume_times)
 
 
-@seeded("master", "stored-sent-back", "takes a message for a dead letter one retry too early")
+@seeded("master", "stored-sent-back", "makes a message a dead letter one retry too early")
 class BuriesEarly(SendBack):
     def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
         return super()._again({**header, "maxReconsumeTimes": header["maxReconsumeTimes"] - 1}, group, found)
 
 
-@seeded("master", "stored-sent-back", "goes by its own limit of retries, whatever the consumer said")
+@seeded("master", "stored-sent-back", "uses its own limit of retries, ignoring the consumer's")
 class BuriesLate(SendBack):
     def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
         return super()._again({**header, "maxReconsumeTimes": group.retry_max_times}, group, found)
 
 
-@seeded("master", "stored-sent-back", "lets each retry wait as long as the first one")
+@seeded("master", "stored-sent-back", "delays each retry as long as the first one")
 class WaitsNoLonger(SendBack):
     def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
         return super()._again({**header, "delayLevel": header["delayLevel"] or FIRST_RETRY_LEVEL}, group, found)
 
 
-@seeded("master", "stored-sent-back", "calls the last copy the origin of a message that is sent back again")
+@seeded("master", "stored-sent-back", "records the last copy as the origin of a message that is sent back again")
 class ForgetsOrigin(SendBack):
     def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
         properties = properties_of(found.message.properties)
@@ -55,7 +55,7 @@ class ForgetsOrigin(SendBack):
         return super()._again(header, group, found._replace(message=message))
 
 
-@seeded("master", "deliver-sent-back", "puts what is sent back into the retry topic at once")
+@seeded("master", "deliver-sent-back", "stores messages that are sent back in the retry topic without a delay")
 class RetriesAtOnce(SendBack):
     def _again(self, header: Mapping[str, Any], group: SubscriptionGroupConfig, found: Record) -> Message:
         message = super()._again(header, group, found)
@@ -67,7 +67,7 @@ class RetriesAtOnce(SendBack):
         )
 
 
-@seeded(CONSUMER, "deliver-sent-back", "never takes a queue of its retry topic")
+@seeded(CONSUMER, "deliver-sent-back", "never consumes its retry topic")
 class TakesNoRetries(Rebalancing):
     def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
         is_retry = topic == retry_topic(self.shared.settings.group)

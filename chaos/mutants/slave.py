@@ -35,7 +35,7 @@ class IgnoresHeartbeatOffset(HaSlave):
         return not body or (super().accepts(offset) and super().append(offset, body))
 
 
-@seeded("slave", "ha-appends-frames", "goes on after a failed append", seen_in="4.x, 5.x")
+@seeded("slave", "ha-appends-frames", "continues after a failed append", seen_in="4.x, 5.x")
 class IgnoresFullDisk(HaSlave):
     def append(self, offset: int, body: bytes) -> bool:
         super().append(offset, body)
@@ -60,13 +60,13 @@ class RepeatsFrame(HaSlave):
         super().on_connected(conn)
 
 
-@seeded("slave", "ha-file-size", "stores records across its files' borders", seen_in="4.x, 5.x")
+@seeded("slave", "ha-file-size", "stores records across its files' boundaries", seen_in="4.x, 5.x")
 class IgnoresFileSize(HaSlave):
     def fits(self, offset: int, body: bytes) -> bool:
         return True
 
 
-@seeded("slave", "live-converges", "stays away after its first connection is lost")
+@seeded("slave", "live-converges", "does not reconnect after its first connection is lost")
 class NeverReconnects(HaSlave):
     def on_timer(self, key: tuple[str, None]) -> None:
         if key[0] != "ha-reconnect":

@@ -1,4 +1,4 @@
-"""Mutants of what a log holds: bytes that come back, bytes that never came, times that jump."""
+"""Mutants of a log's contents: bytes that return, bytes that never arrived, times that go back."""
 
 from struct import Struct
 
@@ -15,7 +15,7 @@ JOURNAL = 4_096
 PLACE = Struct(">qi")
 
 
-@seeded("master", "log-no-resurrection", "puts a record back that recovery has cut, before the next one")
+@seeded("master", "log-no-resurrection", "restores a record that recovery has truncated, before the next one")
 class ReplaysJournal(CommitLog):
     def put(self, message: Message, queue_offset: int, store_ms: int) -> Put:
         journal = self.files.disk.open("journal", JOURNAL)
@@ -47,7 +47,7 @@ class LosesFirstFrame(HaSlave):
         return True
 
 
-@seeded("master", "store-time-ordered", "stores messages with a time that each queue reads for itself, now and then")
+@seeded("master", "store-time-ordered", "stores messages with each queue's own clock, read from time to time")
 class ClockForEachQueue(CommitLog):
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
         super().__init__(disk, file_size, folder, max_message_size)
@@ -60,7 +60,7 @@ class ClockForEachQueue(CommitLog):
         return super().put(message, queue_offset, known)
 
 
-@seeded("master", "log-retention", "takes a file for as old as the first message in it")
+@seeded("master", "log-retention", "considers a file as old as the first message in it")
 class AgesByFirst(Retention):
     def due_ms(self, index: int) -> int | None:
         starts = self.store.log.files.starts
@@ -68,14 +68,14 @@ class AgesByFirst(Retention):
         return first + self.keep_ms if first >= 0 else None
 
 
-@seeded("master", "log-retention", "looks for old files as soon as it has started")
+@seeded("master", "log-retention", "deletes old files right after its start")
 class LooksAtOnce(Retention):
     def start(self) -> None:
         self._earliest = self.io.now()
         self._arm()
 
 
-@seeded("master", "ack-within-limits", "stores bodies of any size, whatever maxMessageSize says")
+@seeded("master", "ack-within-limits", "stores bodies of any size, ignoring maxMessageSize")
 class StoresAnySize(CommitLog):
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
         super().__init__(disk, file_size, folder, max(max_message_size, 1 << 22))

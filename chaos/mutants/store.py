@@ -10,7 +10,7 @@ from ...reference.wire.record import Blank, Message, decode
 from .mutant import seeded, seeded_in
 
 
-@seeded("slave", "log-prefix", "takes a torn tail for log after a power loss")
+@seeded("slave", "log-prefix", "keeps a torn tail in the log after a power loss")
 class TrustsTail(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         whole, why = super().find_end(at)
@@ -40,7 +40,7 @@ class SkipsCrc(LogRecovery):
         return found.size
 
 
-@seeded("slave", "log-grows", "each restart drops a whole record that no crash took")
+@seeded("slave", "log-grows", "each restart drops an undamaged record")
 class ForgetsLastRecord(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         end, _ = super().find_end(at)
@@ -53,13 +53,13 @@ class ForgetsLastRecord(LogRecovery):
         return last, "the last record may be incomplete"
 
 
-@seeded("slave", "log-grows", "each restart drops its whole log, to copy it again")
+@seeded("slave", "log-grows", "each restart drops its whole log and copies it again")
 class ForgetsAll(LogRecovery):
     def find_end(self, at: int) -> tuple[int, str]:
         return self.files.start, "copy again"
 
 
-@seeded("slave", "log-grows", "calls durable what it has only written")
+@seeded("slave", "log-grows", "reports written bytes as durable")
 class ClaimsFlush(Flusher):
     def _flush(self, upto: int | None) -> None:
         self.on_flushed(self.log.end)
@@ -71,13 +71,13 @@ class AnswersBeforeFlush(Flusher):
         answer("PUT_OK")
 
 
-@seeded("master", "log-flushed-survives", "counts bytes as flushed that were written during the flush")
+@seeded("master", "log-flushed-survives", "counts bytes written during a flush as flushed")
 class FlushesHalf(Flusher):
     def on_flushed(self, upto: int) -> None:
         super().on_flushed(max(upto, self.log.end))
 
 
-@seeded("slave", "log-flush-prompt", "flushes nothing before flushCommitLogLeastPages have gathered")
+@seeded("slave", "log-flush-prompt", "flushes nothing before flushCommitLogLeastPages are dirty")
 class FlushesPagesOnly(Flusher):
     def _look(self) -> None:
         if self.look is not None:

@@ -1,4 +1,4 @@
-"""Mutants of the replication stream: its timing, its framing, and what becomes of pieces."""
+"""Mutants of the replication stream: timing, framing, and incomplete pieces."""
 
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ from ...reference.wire.ha import HEADER_SIZE, encode_header
 from .mutant import seeded, seeded_in
 
 
-@seeded("slave", "ha-report-framing", "begins a new report behind a piece of one")
+@seeded("slave", "ha-report-framing", "begins a new report after a partial one")
 class ForgetsCellRest(HaSlave):
     def _write(self, cell: bytes) -> bool:
         super()._write(cell)
@@ -33,7 +33,7 @@ class DeafToSilence(HaSlave):
         super().on_timer(key)
 
 
-@seeded("slave", "ha-appends-frames", "appends what has come of a frame")
+@seeded("slave", "ha-appends-frames", "appends an incomplete frame")
 class AppendsPieces(HaSlave):
     def on_bytes(self, data: bytes) -> bool:
         before = self.log.end
@@ -46,7 +46,7 @@ class AppendsPieces(HaSlave):
         return self.log.end > before
 
 
-@seeded("master", "ha-frame-finished", "begins a new frame behind a piece of one")
+@seeded("master", "ha-frame-finished", "begins a new frame after a partial one")
 class ForgetsFrameRest(HaMaster):
     def _write(self, peer: HaConnection, frame: bytes) -> None:
         super()._write(peer, frame)
@@ -56,10 +56,10 @@ class ForgetsFrameRest(HaMaster):
 @seeded("master", "ha-frame-finished", "leaves a frame unfinished for good")
 class NeverWritesAgain(HaMaster):
     def on_writable(self, conn: Conn) -> None:
-        """Sleep on."""
+        """Ignored."""
 
 
-@seeded("master", "ha-frame-finished", "puts heartbeats into unfinished frames")
+@seeded("master", "ha-frame-finished", "inserts heartbeats into unfinished frames")
 class BeatsInsideFrames(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         if peer.unsent and self.io.now() - peer.last_write >= self.heartbeat_ns:
@@ -67,7 +67,7 @@ class BeatsInsideFrames(HaMaster):
         super()._check_heartbeat(peer)
 
 
-@seeded("master", "ha-heartbeat", "lets an idle link fall silent")
+@seeded("master", "ha-heartbeat", "sends no heartbeats on an idle link")
 class NeverBeats(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         pass
@@ -80,7 +80,7 @@ class BeatsTooOften(HaMaster):
         self.heartbeat_ns //= 5
 
 
-@seeded("master", "ha-heartbeat", "names the acknowledged offset in heartbeats")
+@seeded("master", "ha-heartbeat", "sends the acknowledged offset in heartbeats")
 class BeatsAcknowledged(HaMaster):
     def _check_heartbeat(self, peer: HaConnection) -> None:
         following, peer.next_offset = peer.next_offset, max(peer.acked, 0) or peer.next_offset
@@ -95,7 +95,7 @@ class Impatient(HaMaster):
         self.housekeeping_ns //= 4
 
 
-@seeded("master", "ha-housekeeping", "keeps a slave that has fallen silent")
+@seeded("master", "ha-housekeeping", "keeps a silent slave")
 class KeepsTheSilent(HaMaster):
     def _check_silence(self, peer: HaConnection) -> None:
         if peer.phase is Phase.ACCEPTED:
@@ -119,7 +119,7 @@ class SleepsOn(HaMaster):
             super().on_timer(key)
 
 
-@seeded("master", "ha-wakeup", "lets what a send waits for lie for 50 ms")
+@seeded("master", "ha-wakeup", "delays data of a waiting send by 50 ms")
 class Naps(SleepsOn):
     nap_ns = 50_000_000
 
@@ -135,7 +135,7 @@ class AsyncPushesBatches(HaMaster):
         return b"" if self.asynchronous and len(body) < self.batch else body
 
 
-@seeded("master", "ha-role-independent", "does not know haPushes=flushed")
+@seeded("master", "ha-role-independent", "ignores haPushes=flushed")
 class PushesUnflushed(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -1,4 +1,4 @@
-"""Mutants of transactions: how a master keeps half messages, and how it ends them."""
+"""Mutants of transactions: a master's half messages, and their ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CommitsRollbacks(Transactions):
         super()._store(request, half, decision)
 
 
-@seeded("master", "transact-committed", "says that it commits, and only notes the end")
+@seeded("master", "transact-committed", "confirms a commit, and only records the end")
 class CommitsNothing(Transactions):
     def _store(self, request: Request, half: Record, decision: int) -> None:
         super()._store(request, half, ROLLBACK)
@@ -45,19 +45,19 @@ class CommitsUnmarked(Transactions):
         return super().committed(half)._replace(sys_flag=half.message.sys_flag)
 
 
-@seeded("master", "transact-committed", "forgets where the half of a committed message is")
+@seeded("master", "transact-committed", "drops a committed message's reference to its half message")
 class ForgetsHalf(Transactions):
     def committed(self, half: Record) -> Message:
         return super().committed(half)._replace(prepared_offset=0)
 
 
-@seeded("master", "transact-committed", "commits into the queue where the half message waited")
+@seeded("master", "transact-committed", "commits into the half message's queue")
 class CommitsToFirstQueue(Transactions):
     def committed(self, half: Record) -> Message:
         return super().committed(half)._replace(queue_id=half.message.queue_id)
 
 
-@seeded("master", "transact-noted", "notes nothing of a rollback")
+@seeded("master", "transact-noted", "does not record a rollback")
 class NotesNoRollback(Transactions):
     def _store(self, request: Request, half: Record, decision: int) -> None:
         if decision == ROLLBACK:
@@ -66,14 +66,14 @@ class NotesNoRollback(Transactions):
             super()._store(request, half, decision)
 
 
-@seeded("master", "transact-noted", "notes where in the log a half message is, and not its queue offset")
+@seeded("master", "transact-noted", "records a half message's log offset instead of its queue offset")
 class NotesPlace(Transactions):
     def _op_message(self, half: Record) -> Message:
         return super()._op_message(half)._replace(body=str(half.physical_offset).encode())
 
 
 def _shown(half: Message) -> Message:
-    """A half message where it is to go."""
+    """A half message with its final topic and queue."""
     properties = properties_of(half.properties)
     return half._replace(topic=properties["REAL_TOPIC"], queue_id=int(properties["REAL_QID"]))
 

@@ -1,1 +1,1 @@
-"""Observers: taps, store readers and captures. They decode with code of their own, never the judged broker's."""
+"""Observers: taps, store readers and captures. They decode with their own code, never the judged broker's."""

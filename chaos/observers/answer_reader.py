@@ -1,8 +1,8 @@
-"""Reads what a broker answers to questions about its log: records, figures, and tables that have queues for keys.
+"""Reads a broker's answers to questions about its log: records, counters, and tables with queues as keys.
 
-fastjson writes a map whose keys are objects as ``{{...}:{...}}``, which no JSON parser takes. ValueError for bytes that
-are no such answer. Nothing is shared with the broker that is judged. Source: QueryMessageProcessor, KVTable,
-TopicStatsTable, ConsumeStats, GetConsumerListByGroupResponseBody of RocketMQ 4.9.
+fastjson writes a map whose keys are objects as ``{{...}:{...}}``, which no JSON parser accepts. ValueError for
+malformed bytes. Shares no code with the judged broker. Source: QueryMessageProcessor, KVTable, TopicStatsTable,
+ConsumeStats, GetConsumerListByGroupResponseBody of RocketMQ 4.9.
 """
 
 import re
@@ -23,7 +23,7 @@ _ROW = re.compile(r"\{([^{}]*)\}:\{([^{}]*)\}")
 
 
 def records(body: bytes) -> list[tuple[int, int]]:
-    """By their order in an answer: where each record says that it lies, and its digest."""
+    """In an answer's order: each record's own offset, and its digest."""
     found = []
     at = 0
     while at < len(body):
@@ -59,35 +59,35 @@ def messages(body: bytes) -> list[dict[str, Any]]:
 
 
 def store_host(body: bytes) -> bytes:
-    """Where the first record of an answer says that it is stored: four bytes of an address, and four of a port."""
+    """The store host in an answer's first record: four bytes of an address, and four of a port."""
     return body[STORE_HOST_AT : STORE_HOST_AT + 8]
 
 
 def figures(body: bytes, names: Sequence[str]) -> dict[str, int]:
-    """The figures of these names that a broker tells of itself."""
-    told = parsed(body).get("table")
-    if not isinstance(told, dict):
+    """The counters with these names in a broker's runtime information."""
+    field = parsed(body).get("table")
+    if not isinstance(field, dict):
         raise ValueError(f"no figures: {body[:SHOWN]!r}")
-    return {name: number(told[name]) for name in names if name in told}
+    return {name: number(field[name]) for name in names if name in field}
 
 
 def properties(body: bytes, names: Collection[str]) -> dict[str, str]:
-    """The settings of these names that a broker tells, as text."""
-    told = dict(line.split("=", 1) for line in body.decode().splitlines() if line)
-    return {name: told[name] for name in names if name in told}
+    """The settings with these names in a broker's answer, as text."""
+    field = dict(line.split("=", 1) for line in body.decode().splitlines() if line)
+    return {name: field[name] for name in names if name in field}
 
 
 def queues(body: bytes, names: Sequence[str]) -> dict[int, list[int]]:
-    """By queue id the numbers of these names, of a table of one topic's queues."""
+    """By queue id the numbers with these names, from a table of one topic's queues."""
     text = body.decode()
     if '"offsetTable":{' not in text:
         raise ValueError(f"no table of queues: {body[:SHOWN]!r}")
     found = {}
     for key, row in _ROW.findall(text):
-        queue, told = parsed(f"{{{key}}}".encode()), parsed(f"{{{row}}}".encode())
+        queue, field = parsed(f"{{{key}}}".encode()), parsed(f"{{{row}}}".encode())
         try:
-            # fastjson leaves out nothing but null, and these are numbers.
-            found[number(queue["queueId"])] = [number(told[name]) for name in names]
+            # fastjson leaves out null only, and these are numbers.
+            found[number(queue["queueId"])] = [number(field[name]) for name in names]
         except KeyError as why:
             raise ValueError(f"no {why} in {body[:SHOWN]!r}") from None
     return dict(sorted(found.items()))
@@ -95,15 +95,15 @@ def queues(body: bytes, names: Sequence[str]) -> dict[int, list[int]]:
 
 def members(body: bytes) -> list[str]:
     """Client ids."""
-    told = parsed(body).get("consumerIdList")
-    if not isinstance(told, list) or not all(isinstance(each, str) for each in told):
+    field = parsed(body).get("consumerIdList")
+    if not isinstance(field, list) or not all(isinstance(each, str) for each in field):
         raise ValueError(f"no client ids: {body[:SHOWN]!r}")
-    return told
+    return field
 
 
-def number(told: object) -> int:
-    """A number of 64 bits, as a field of a header or of a body has it."""
-    found = int(told) if isinstance(told, (int, str)) else None
+def number(field: object) -> int:
+    """A number of 64 bits from a field of a header or a body."""
+    found = int(field) if isinstance(field, (int, str)) else None
     if found is None or found not in LONG:
-        raise ValueError(f"{str(told)[:SHOWN]!r} cannot be a number of 64 bits")
+        raise ValueError(f"{str(field)[:SHOWN]!r} cannot be a number of 64 bits")
     return found

@@ -1,7 +1,7 @@
-"""Audits two stores beside each other, as events: each one's records, then what their logs, queues and indexes share,
-and whether each one's queues and index are what its own log gives.
+"""Audits two stores together, as events: each one's records, then the common parts of their logs, queues and indexes,
+and whether each one's queues and index match its own log.
 
-The store of a master without slaves takes both places, and is told once.
+The store of a master without slaves is passed twice and recorded once.
 
 A snapshot is one node's files at one moment. Equal digests over the range that both logs hold mean equal bytes there.
 """
@@ -17,13 +17,11 @@ from .stored_record import Data
 
 LOG, CHECKPOINT = "commitlog/", "checkpoint"
 TIMES = Struct(">qqq")
-"""How a checkpoint file begins: up to which store time log, queues and index are durable."""
+"""Start of a checkpoint file: the store times up to which log, queues and index are durable."""
 
 
 class Snapshot(NamedTuple):
-    """One node's store. ``log_end``: where somebody knows it. ``slots``, ``levels``: its maxHashSlotNum and
-    messageDelayLevel.
-    """
+    """One node's store. ``log_end``: if known. ``slots``, ``levels``: its maxHashSlotNum and messageDelayLevel."""
 
     node: str
     incarnation: int
@@ -42,9 +40,9 @@ class Snapshot(NamedTuple):
 def audit(
     recorder: Recorder, t: int, number: int, f: str, one: Snapshot, other: Snapshot, nodes: Collection[str]
 ) -> None:
-    """Record audit ``number`` of two stores, or of one that is given twice; records only of ``nodes``."""
+    """Record audit ``number`` of two stores, or of one that is passed twice; records only of ``nodes``."""
     readings = {one.node: one.read()}
-    # Equal bytes read equal: the usual case, and half the price of an audit.
+    # Equal bytes are read once: the usual case, and half the cost of an audit.
     same = one is other or (one.log_end == other.log_end and one.log_files() == other.log_files())
     readings[other.node] = readings[one.node] if same else other.read()
     lo = max(each.start for each in readings.values())

@@ -1,12 +1,12 @@
-"""What the lines of a capture's run.json say of its brokers: they start, end, are killed, stand still and go on.
+"""Parses the event lines of a capture's run.json about its brokers: start, end, kill, pause and resume.
 
-People and recorders word this differently, so a line is read by its words: which brokers it names, and either a signal
-(``SIGKILL``, ``kill -9``, ``SIGTERM``, ``kill -STOP``, ...) or words such as *up*, *ended cleanly*, *killed*, *paused*,
-*resumed*. A line is not understood, and kept to be named, if it names no broker, says several things at once, or says
-what cannot be so: a broker is resumed that did not stand still, one was killed and goes on sending. Remarks are lines
-that begin with one of :data:`REMARKS`, or with the name of a process that is no broker, and say nothing of a broker.
+People and recorders word these differently, so a line is parsed by its words: the brokers that it names, and either a
+signal (``SIGKILL``, ``kill -9``, ``SIGTERM``, ``kill -STOP``, ...) or words such as *up*, *ended cleanly*, *killed*,
+*paused*, *resumed*. A line is invalid, and reported, if it names no broker, has several meanings, or contradicts other
+evidence: the resumption of a broker that was not paused, or a killed broker that continues to send. Remarks are lines
+that begin with one of :data:`REMARKS`, or with the name of a process other than a broker, and mention no broker.
 
-Left out: faults of networks, disks and clocks. Their lines are not understood.
+Left out: faults of networks, disks and clocks. Their lines are invalid.
 """
 
 import re
@@ -15,17 +15,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 START, STOP, KILL, PAUSE, RESUME, END = "start", "stop", "kill", "pause", "resume", "end"
-"""``end`` alone does not say how."""
+"""``end`` alone does not specify how."""
 REMARKS = frozenset({
     "admin", "before", "client", "clients", "consumer", "consumers", "explicit", "idle", "log", "note", "producer",
     "producers", "topics",
 })  # fmt: skip
-"""First words of lines about what the clients and the recorder do."""
+"""First words of lines about actions of the clients and the recorder."""
 IN_SYNC = re.compile(r"in sync\b", re.IGNORECASE)
 MAX_LINE = 1_000
-"""Characters of a line that are read."""
 LATE_NS = 1_000_000_000
-"""How much later than its line a broker may have ended: it sends nothing after that."""
+"""A broker may end this long after its line: it sends nothing after that."""
 
 _NUMBERS = {"9": KILL, "kill": KILL, "15": STOP, "term": STOP, "19": PAUSE, "stop": PAUSE, "18": RESUME, "cont": RESUME}
 _SIGNAL = re.compile(
@@ -42,48 +41,47 @@ _WORDS = {
 _GOES_WITH = {
     KILL: {KILL, END, STOP}, STOP: {STOP, END, KILL}, PAUSE: {PAUSE, STOP}, RESUME: {RESUME, START},
 }  # fmt: skip
-"""Words that a signal explains."""
+"""Words that accompany a signal's meaning."""
 _NOT = re.compile(r"\b(not|never|no|cannot|failed|fails|still|about to|will|uncleanly|unless|until)\b|n't\b")
 _NAME = re.compile(r"[a-z0-9_.-]*[a-z0-9_]", re.IGNORECASE)
 _NUMBER = re.compile(r"\(start (\d{1,6})\b")
 
 
 class Happening(NamedTuple):
-    """Something that happened to a broker, ``t`` ns after t0."""
+    """An event of a broker, ``t`` ns after t0."""
 
     t: int
     node: str
     what: str
     number: int | None = None
-    """Of a start: how many there had been before, where its line says so."""
+    """For a start: the number of earlier starts, if its line has it."""
     known: bool = True
-    """False where no line says it, and it can only be concluded."""
+    """False if no line has it, so that it is inferred."""
     line: str = ""
 
 
 class Seen(NamedTuple):
-    """What the connections of one broker show of it, ns after t0."""
+    """One broker's activity on its connections, ns after t0."""
 
     sent: list[int]
-    """When it sent bytes, in order."""
     stood: list[tuple[int, int | None, bool]]
-    """When its connections opened and closed, and whether it was the one that ended them, by when they opened."""
+    """In order of opening: times of its connections' opening and closing, and whether it closed them."""
 
 
 NOTHING = Seen([], [])
 
 
-class Told(NamedTuple):
-    """What the lines say, in order of time."""
+class ParsedEvents(NamedTuple):
+    """The lines' events, in order of time."""
 
     happenings: list[Happening]
     in_sync: list[int]
     unread: list[str]
-    """Lines that were not understood, with their times."""
+    """Invalid lines, with their times."""
     unended: list[str]
-    """Faults of which no line says when they ended."""
+    """Faults without a line about their end."""
     notes: list[str]
-    """What was concluded because no line says it."""
+    """Events that were inferred without a line."""
 
     def last_of(self, node: str) -> str | None:
         return next((each.what for each in reversed(self.happenings) if each.node == node), None)
@@ -92,8 +90,8 @@ class Told(NamedTuple):
 def read_events(
     events: Iterable[tuple[int, str]], brokers: Collection[str], others: Collection[str],
     seen: Mapping[str, Seen],
-) -> Told:  # fmt: skip
-    """Read the lines, as (ns, text). ``others``: processes that are no brokers; ``seen``: what connections show."""
+) -> ParsedEvents:  # fmt: skip
+    """Parse the lines, as (ns, text). ``others``: processes other than brokers; ``seen``: activity on connections."""
     reader = _Reader(brokers, others, seen)
     for t, text in sorted(events, key=lambda each: each[0]):
         reader.line(t, text)
@@ -101,7 +99,7 @@ def read_events(
 
 
 def meaning(text: str) -> str | None:
-    """The one event that a line reports of the node it names; None if the line reports none, several, or denies it."""
+    """The one event that a line reports of its node; None if it reports none or several, or denies it."""
     low = text.lower()
     signals = {_NUMBERS[each] for each in _SIGNAL.findall(low)}
     rest = _SIGNAL.sub(" ", low)
@@ -112,7 +110,7 @@ def meaning(text: str) -> str | None:
         (signal,) = signals
         return signal if words <= _GOES_WITH[signal] else None
     if len(words) > 1:
-        # Ended how the other word says.
+        # The other word specifies the kind of end.
         words.discard(END)
     return words.pop() if len(words) == 1 and words != {END} else None
 
@@ -140,26 +138,25 @@ class _Reader:
         elif first not in REMARKS and not self.others.intersection(names[:1]):
             self.unread.append((t, text))
 
-    def end(self) -> Told:
-        """What came of it: what fits together."""
+    def end(self) -> ParsedEvents:
         found: list[Happening] = []
         unended: list[str] = []
         notes: list[str] = []
         for node in self.brokers.values():
-            life = _Life(node, self.seen.get(node, NOTHING))
+            broker = _Broker(node, self.seen.get(node, NOTHING))
             for each, restarted in _with_next_start([one for one in self.told if one.node == node]):
-                if not life.take(each, restarted):
+                if not broker.take(each, restarted):
                     self.unread.append((each.t, f"{each.line} ({each.what} of {node}? what else is known contradicts)"))
-            life.end()
-            found += life.happenings
-            unended += life.unended
-            notes += life.notes
+            broker.end()
+            found += broker.happenings
+            unended += broker.unended
+            notes += broker.notes
         shown = [f"{_seconds(t)}: {text}" for t, text in sorted(self.unread)]
-        return Told(sorted(found, key=lambda each: each.t), self.in_sync, shown, unended, notes)
+        return ParsedEvents(sorted(found, key=lambda each: each.t), self.in_sync, shown, unended, notes)
 
 
-class _Life:
-    """One broker's: what can follow what."""
+class _Broker:
+    """One broker's possible sequence of events."""
 
     def __init__(self, node: str, seen: Seen) -> None:
         self.node = node
@@ -169,14 +166,13 @@ class _Life:
         self.notes: list[str] = []
         self.is_up = False
         self.paused: int | None = None
-        """Since when it stands still."""
+        """Start of the present pause."""
 
     def take(self, each: Happening, restarted: int | None) -> bool:
-        """Let this happen; False if it cannot be. ``restarted``: when it starts next."""
+        """Add an event; False if it is impossible. ``restarted``: the next start."""
         again = None
         if each.what in (STOP, KILL):
-            # Bytes are seen a little later than a line is written, and the line may come first.
-            # The last that it sent before it started again.
+            # Bytes are observed shortly after a line is written, and the line may come first.
             number = bisect_left(self.sent, restarted) if restarted is not None else len(self.sent)
             last = self.sent[number - 1] if number else each.t
             if last > each.t + LATE_NS:
@@ -186,7 +182,7 @@ class _Life:
                 each = each._replace(t=ended)
             elif last > each.t:
                 each = each._replace(t=last + 1)
-            if not self._was_up():
+            if not self._is_up():
                 return False
         if each.what == START:
             if self.is_up:
@@ -195,7 +191,7 @@ class _Life:
                 self.happenings.append(Happening(self._ended_before(each.t), self.node, KILL, known=False))
             self.is_up = True
         elif each.what == PAUSE:
-            if self.paused is not None or not self._was_up():
+            if self.paused is not None or not self._is_up():
                 return False
             self.paused = each.t
         elif each.what == RESUME:
@@ -203,7 +199,7 @@ class _Life:
                 return False
             self.paused = None
         else:
-            # Who stands still does not end in an orderly way: it had gone on before.
+            # A paused broker cannot end in an orderly way: it was resumed before.
             self._resumed(each.t, says_when=each.what == KILL)
             self.is_up = False
         self.happenings.append(each)
@@ -214,15 +210,15 @@ class _Life:
         return True
 
     def _ended_before(self, t: int) -> int:
-        """When a broker ended that starts at ``t``: when it last ended a connection, if that was in this life."""
+        """End of a broker that starts at ``t``: when it last closed a connection of this incarnation."""
         since = self.happenings[-1].t if self.happenings else 0
         closes = (end for _, end, itself in self.stood if itself and end is not None and since <= end <= t)
         return max(closes, default=t)
 
     def _ends_with_connection(self, t: int) -> tuple[int | None, int | None]:
-        """When the connection closed that stood at ``t``, and when the next one opened.
+        """Closing time of the connection that was open at ``t``, and opening time of the next one.
 
-        It sends again after a line about its end: where no line says when it started, it had done so by then.
+        It sends again after a line about its end: if no line has its restart, that was before.
         """
         closed = next((end for begin, end, _ in self.stood if begin <= t and (end is None or end >= t - LATE_NS)), None)
         if closed is None:
@@ -233,12 +229,12 @@ class _Life:
 
     def end(self) -> None:
         if not self.happenings and self.sent:
-            self._was_up()
+            self._is_up()
         if self.paused is not None:
             self.unended.append(f"{self.node} stands still from {_seconds(self.paused)}, and no line says until when")
 
-    def _was_up(self) -> bool:
-        """Whether it runs; who is not said to have started before anything befalls it ran from the beginning."""
+    def _is_up(self) -> bool:
+        """Whether it runs; without an earlier start line it is assumed to run from the beginning."""
         if not self.is_up and not self.happenings:
             self.notes.append(f"no line says when {self.node} started: taken to run from the beginning")
             self.happenings.append(Happening(0, self.node, START, known=False))
@@ -255,7 +251,7 @@ class _Life:
 
 
 def _with_next_start(happenings: Sequence[Happening]) -> list[tuple[Happening, int | None]]:
-    """Each with when the broker starts next."""
+    """Each with the broker's next start."""
     found: list[tuple[Happening, int | None]] = []
     following: int | None = None
     for each in reversed(happenings):

@@ -1,4 +1,4 @@
-"""A capture of real brokers, as a folder: what must be in it, read and checked, and nothing made of it yet.
+"""The folder of a capture of real brokers: reads and checks its files, without interpretation.
 
     run.json                     t0_epoch_ms, events (at_ms, event), ha (opened_at_ms, closed_at_ms, optional closed_by,
                                  by connection); optional: format (1), rocketmq (a version such as 4.9.7), complete,
@@ -9,9 +9,9 @@
     store/NODE                   optional: store folders after the end
     remoting/*--master.*         optional: see :mod:`pairproof.chaos.observers.client_capture`
 
-What events are understood says :mod:`pairproof.chaos.observers.capture_events`, and docs/capture-folder.md all of it.
-Times are milliseconds since t0. Whatever is missing or contradicts itself is a UsageError of one line that names the
-file. The format is that of the captures in ``tests/golden``.
+:mod:`pairproof.chaos.observers.capture_events` parses the events; docs/capture-folder.md describes everything. Times
+are milliseconds since t0. A missing or contradictory part is a UsageError of one line that names the file. The captures
+in ``tests/golden`` have this format.
 """
 
 import json
@@ -34,7 +34,9 @@ NOTHING: Mapping[str, Path] = MappingProxyType({})
 FORMAT = 1
 DIRECTIONS = ("m2s", "s2m")
 MAX_STREAM, MAX_FACTS = 1 << 30, 12 << 20
-"""Bytes of one captured file that is read into memory, and of run.json, of which Python's objects take thirty times."""
+"""Limits of one captured file that is read into memory, and of run.json, whose Python objects take thirty times its
+size.
+"""
 
 MAX_DIGITS = 19
 
@@ -50,7 +52,7 @@ DEFAULTS: dict[str, str] = {
     "slaveTimeout": "3000",
     "syncFlushTimeout": "5000",
 }
-"""RocketMQ 4.9's own values for what a captured configuration leaves out and a law may ask for."""
+"""RocketMQ 4.9's defaults for missing settings that a law may use."""
 
 
 class Segment(NamedTuple):
@@ -62,7 +64,7 @@ class Segment(NamedTuple):
 
 
 class Late(NamedTuple):
-    """The recorder was late, ns after t0: what it saw then it may have dated too late."""
+    """A delay of the recorder, ns after t0: its times may be too late then."""
 
     at: int
     lasted: int
@@ -76,31 +78,30 @@ class Connection(NamedTuple):
     node: str
     opened: int
     closed: int | None
-    """None: not while it was recorded."""
+    """None: open at the recording's end."""
     segments: list[Segment]
     closed_by: str | None = None
-    """The broker that ended it, where the recorder saw that."""
 
     def stream(self, direction: str) -> bytes:
         return b"".join(each.data for each in self.segments if each.direction == direction)
 
 
 class Clock:
-    """What the machine's clock said when: pairs of milliseconds, since t0 and since 1970; the first is that of t0."""
+    """Readings of the machine's clock: pairs of milliseconds, since t0 and since 1970; the first is t0's."""
 
-    def __init__(self, said: Sequence[tuple[float, float]]) -> None:
-        self._said = said
-        # Where it was set back the later pair counts.
-        self._since = list(accumulate((epoch for _, epoch in said), max))
+    def __init__(self, pairs: Sequence[tuple[float, float]]) -> None:
+        self._stated = pairs
+        # After a step back the later pair counts.
+        self._since = list(accumulate((epoch for _, epoch in pairs), max))
 
     def at(self, epoch_ms: float) -> int:
-        """When it said this, ns after t0, to the microsecond."""
-        at, epoch = self._said[max(bisect_right(self._since, epoch_ms) - 1, 0)]
+        """The time of this clock reading, ns after t0, to the microsecond."""
+        at, epoch = self._stated[max(bisect_right(self._since, epoch_ms) - 1, 0)]
         return ns(at + (epoch_ms - epoch))
 
 
 class Capture(NamedTuple):
-    """A folder, read. ``configs`` by broker; ``events``: (ns, text); ``log``: the master's commit log files."""
+    """A folder's contents. ``configs`` by broker; ``events``: (ns, text); ``log``: the master's commit log files."""
 
     folder: Path
     clock: Clock
@@ -109,27 +110,26 @@ class Capture(NamedTuple):
     connections: list[Connection]
     log: list[LogFile]
     others: frozenset[str] = frozenset()
-    """Processes with a configuration file that are no brokers."""
+    """Processes with a configuration file that are not brokers."""
     rocketmq: str | None = None
-    """The version, as run.json says it."""
     ended: int | None = None
-    """When recording ended, if that is said."""
+    """End of the recording, if stated."""
     slack: int | None = None
-    """What the recorder's machine adds to a time, ns, if that is said."""
+    """Delay that the recorder's machine adds to a time, ns, if stated."""
     stalls: tuple[Late, ...] | None = None
-    """None where nobody looked."""
+    """None if stalls were not measured."""
     is_complete: bool = True
-    """Whether recording ended in an orderly way: otherwise the last line of a file may be half a line."""
+    """Whether the recording ended in an orderly way: otherwise the last line of a file may be incomplete."""
     unseen: int = 0
-    """Connections to the master's HA port that were not recorded: what it acknowledged may rest on them."""
+    """Unrecorded connections to the master's HA port: its acks may depend on them."""
     unseen_until: int = 0
-    """Until then such connections were not looked for: what producers sent before is not judged."""
+    """Until then such connections were not detected: earlier sends are not judged."""
 
 
 def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture:
-    """Read a capture folder; UsageError in one line if it is none.
+    """Read a capture folder; UsageError in one line if it is invalid.
 
-    ``brought``: configuration files, of ``master`` or ``slave``, in place of the folder's; the second is each slave's.
+    ``brought``: configuration files, of ``master`` or ``slave``, instead of the folder's; the second is each slave's.
     """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such capture folder")
@@ -158,7 +158,7 @@ def open_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> Capture
 
 
 def is_complete(run: Mapping[str, Any]) -> bool:
-    """Whether these facts say that recording ended in an orderly way, as it did where they say nothing."""
+    """Whether the recording ended in an orderly way, which is the default."""
     return bool(run.get("complete", True))
 
 
@@ -172,7 +172,7 @@ def ns(ms: float) -> int:
 
 
 def read_bytes(path: Path, at_most: int = MAX_STREAM) -> bytes:
-    """A captured file; UsageError if it is missing, or too large to be one."""
+    """A captured file; UsageError if it is missing or too large."""
     try:
         return locations.read_bytes(path, at_most)
     except ValueError as why:
@@ -184,9 +184,9 @@ def read_bytes(path: Path, at_most: int = MAX_STREAM) -> bytes:
 
 
 def read_lines(path: Path, is_complete: bool = True) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The objects of a JSON-lines file, with their line numbers; UsageError for a line that is no object.
+    """The objects of a JSON-lines file, with their line numbers; UsageError for a line that is not an object.
 
-    Of a file that is not complete a last line without its end is left out.
+    In an incomplete file a last line without a newline is ignored.
     """
     data = read_bytes(path)
     if not is_complete:
@@ -228,7 +228,7 @@ def _run(path: Path) -> dict[str, Any]:
 
 
 def _configs(folder: Path, brought: Mapping[str, Path]) -> dict[str, dict[str, str | int]]:
-    """By broker. A name server's file says nothing of a role."""
+    """By broker. A name server's file has no role."""
     read = {path.stem: parsed(read_bytes(path)) for path in sorted(folder.glob("*.properties"))}
     found = {node: each for node, each in read.items() if "brokerRole" in each}
     if MASTER in brought:
@@ -244,17 +244,17 @@ def _configs(folder: Path, brought: Mapping[str, Path]) -> dict[str, dict[str, s
 
 
 def _brought(path: Path, is_master: bool) -> dict[str, str]:
-    """A file from production, which need not name the role that RocketMQ takes by default."""
-    said = parsed(read_bytes(path))
-    role = said.setdefault("brokerRole", DEFAULTS["brokerRole"] if is_master else SLAVE_ROLE)
+    """A production file, which may omit RocketMQ's default role."""
+    pairs = parsed(read_bytes(path))
+    role = pairs.setdefault("brokerRole", DEFAULTS["brokerRole"] if is_master else SLAVE_ROLE)
     if (role == SLAVE_ROLE) == is_master:
         node = MASTER if is_master else SLAVE
         raise UsageError(f"{path}: the {node}'s brokerRole is {role}; are the two files the right way round?")
-    return said
+    return pairs
 
 
-def _typed(said: Mapping[str, str]) -> dict[str, str | int]:
-    return {key: int(each) if each.isdecimal() and len(each) < MAX_DIGITS else each for key, each in said.items()}
+def _typed(pairs: Mapping[str, str]) -> dict[str, str | int]:
+    return {key: int(each) if each.isdecimal() and len(each) < MAX_DIGITS else each for key, each in pairs.items()}
 
 
 def _connection(folder: Path, name: str, run: dict[str, Any], configs: dict[str, dict[str, str | int]]) -> Connection:
@@ -284,7 +284,7 @@ def _segments(path: Path, streams: dict[str, bytes], is_complete: bool) -> list[
         if not at_end or length < 0 or offset + length > len(streams[direction]):
             raise UsageError(f"{path}: line {number} does not continue the {direction} stream at {covered[direction]}")
         covered[direction] = offset + length
-        # A byte is not received before those in front of it are, whatever the packets' own times say.
+        # A byte is received after its predecessors, regardless of the packets' own times.
         latest[direction] = at = max(at, latest[direction])
         found.append(Segment(at, direction, streams[direction][offset : offset + length]))
     for direction, end in covered.items():

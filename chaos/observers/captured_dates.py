@@ -1,7 +1,7 @@
-"""When a captured master stored its records: by their store timestamps, within what the tap saw.
+"""Dates a captured master's records: by their store timestamps, within the tap's observations.
 
-Where the machine's clock is set, or slewed, the timestamps move. But what a frame carried, or an answer names, was
-appended before, and no message before its send. Appends are in the log's order.
+The timestamps move where the machine's clock is set or slewed. But a record was appended before any frame or answer
+with it, and after its send. Appends are in the log's order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ from .stored_record import LogRecord
 def date_records(
     records: Sequence[LogRecord], clock: Clock, operations: Iterable[Operation], shown: Iterable[tuple[int, int]]
 ) -> dict[int, int]:
-    """By where a record begins, ns. ``shown``: where frames ended that carried the log's bytes, and when they left."""
+    """By a record's start, ns. ``shown``: ends of frames with the log's bytes, and when they left."""
     sent: dict[str | None, int] = {}
     answered: dict[tuple[int | None, str | None], int] = {}
     for each in operations:

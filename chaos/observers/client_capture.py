@@ -1,12 +1,12 @@
 """Captured sends of real producers, as operations of a history.
 
 Reads ``remoting/producer*--master.bin`` with its index (``.jsonl``: at_ms, connection, direction, offset, length of
-each frame) and gives one ``invoke`` and one ``ok``, ``fail`` or ``info`` for every send whose frames have JSON headers:
-codes 310 and 10. Left out, and counted: batches (320), one-way sends (which are promised nothing), binary headers.
+each frame) and returns one ``invoke`` and one ``ok``, ``fail`` or ``info`` for every send whose frames have JSON
+headers: codes 310 and 10. Left out, and counted: batches (320), one-way sends (without a guarantee), binary headers.
 
-A send is named by its UNIQ_KEY, since real KEYS repeat. Sends that overlap on one connection count as different
-processes, as if each had been made by a client of its own. Source: RemotingCommand, SendMessageProcessor and
-SendMessageRequestHeaderV2 of RocketMQ 4.9.
+A send's name is its UNIQ_KEY, since real KEYS repeat. Overlapping sends on one connection count as different processes,
+as if from separate clients. Source: RemotingCommand, SendMessageProcessor and SendMessageRequestHeaderV2 of RocketMQ
+4.9.
 """
 
 import json
@@ -22,7 +22,7 @@ from .capture_folder import MASTER, ns, read_bytes, read_lines
 from .full_record import parse_properties
 
 SENDS: Mapping[int, tuple[str, str, str]] = {10: ("topic", "queueId", "properties"), 310: ("b", "e", "i")}
-"""Request code, and how it names topic, queue id and properties."""
+"""By request code: its field names for topic, queue id and properties."""
 BATCH = 320
 RESPONSE = 1
 ONE_WAY = 2
@@ -43,7 +43,7 @@ _LENGTHS = Struct(">ii")
 
 
 class Operation(NamedTuple):
-    """One phase of a send: what an event's columns say, ``t`` in ns."""
+    """One phase of a send with an event's columns, ``t`` in ns."""
 
     t: int
     phase: str
@@ -67,7 +67,7 @@ class _Frame(NamedTuple):
 
 
 class ClientCapture:
-    """All captured sends to the master. ``ends``: where each record of the master's log ends, by where it begins."""
+    """All captured sends to the master. ``ends``: from each record's start in the master's log to its end."""
 
     def __init__(self, folder: Path, ends: Mapping[int, int], is_complete: bool = True) -> None:
         self.is_complete = is_complete
@@ -75,7 +75,7 @@ class ClientCapture:
         self.operations: list[Operation] = []
         self.left_out: Counter[str] = Counter()
         self.versions: set[int] = set()
-        """What the master's answers say of the program that made them, as RemotingCommand numbers versions."""
+        """RemotingCommand's version numbers in the master's answers."""
         self.files = sorted((folder / "remoting").glob(f"producer*--{MASTER}.bin"))
         self._waiting: dict[tuple[str, int, int], Operation] = {}
         self._free: list[int] = []
@@ -135,7 +135,7 @@ class ClientCapture:
         if code in STORED:
             self.operations.append(self._stored(sent, frame.at, STORED[code], header["extFields"]))
         else:
-            # A code of which nobody can say whether the message is stored leaves that open.
+            # An unknown code leaves open whether the message was stored.
             phase, status = ("fail", REFUSED[code]) if code in REFUSED else ("info", f"code {code}")
             self.operations.append(sent._replace(t=frame.at, phase=phase, status=status, detail=remark))
 
@@ -170,7 +170,9 @@ def _frames(path: Path, is_complete: bool) -> list[_Frame]:
 
 
 def _header(frame: bytes) -> dict[str, Any] | None:
-    """The JSON header of a remoting frame; None if it has another kind of header. ValueError if it is no frame."""
+    """The JSON header of a remoting frame; None for another kind of header. ValueError for bytes that are not a
+    frame.
+    """
     if len(frame) < _LENGTHS.size:
         raise ValueError("shorter than its lengths")
     total, mixed = _LENGTHS.unpack_from(frame)

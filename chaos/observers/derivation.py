@@ -1,14 +1,13 @@
-"""Derives queues and key index from a log that was read, and compares with them what a node has derived itself.
+"""Derives queues and key index from a log, and compares them with a node's own.
 
-:func:`derive` says which entry each record gives its queue and under which hashes the key index must know it;
-:func:`compare` records, as ``derived`` events, what a store holds instead: an entry that is not its record's
-(``other``), a record without its entry (``lacks``), entries of a queue that no record of the log gave it (``behind``),
-and index files that have not their form (``form``). Of each kind only the first is told. Nothing is shared with the
-broker that is judged.
+:func:`derive` computes each record's queue entry and the hashes under which the key index must have it; :func:`compare`
+records, as ``derived`` events, a store's differences: an entry that is not its record's (``other``), a record without
+its entry (``lacks``), entries of a queue without a record in the log (``behind``), and index files of the wrong form
+(``form``). Only the first difference of each type is recorded. Shares no code with the judged broker.
 
-Left out: addresses into the consume queue extension, which stand where the hash of tags would; queues that one record
-may be in besides its own (%LMQ%); batches that stay one record; hashes in the index that no record has.
-Source: CommitLog.checkMessageAndReturnSize, IndexService.buildIndex, ConsumeQueue.putMessagePositionInfo.
+Left out: addresses into the consume queue extension, which replace the hash of tags; further queues of a record
+(%LMQ%); batches that stay one record; hashes in the index that no record has. Source:
+CommitLog.checkMessageAndReturnSize, IndexService.buildIndex, ConsumeQueue.putMessagePositionInfo.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +29,6 @@ TRANSACTION, ROLLBACK = 0xC, 0xC
 IN_QUEUES = (0x0, 0x8)
 """Transaction types whose records are in queues: none, and commit."""
 UNKNOWN_LEVEL_MS = 1_000
-"""What RocketMQ adds for a level that it does not know."""
 EXTENSION = -(1 << 31)
 """Below every hash: RocketMQ writes addresses there."""
 _ENTRY = Struct(">qiq")
@@ -38,16 +36,16 @@ _MAX_LONG = (1 << 63) - 1
 
 
 class Derived(NamedTuple):
-    """What a log gives. ``queues``: by topic and queue id, entries by queue offset; ``keys``: log offsets by hash."""
+    """Derived from a log. ``queues``: by topic and queue id, entries by queue offset; ``keys``: log offsets by hash."""
 
     queues: Mapping[str, Mapping[int, bytes]]
     keys: Mapping[int, Sequence[int]]
     records: Mapping[int, LogRecord]
-    """By the log offset at which it begins."""
+    """By the log offset of their start."""
 
 
 class Difference(NamedTuple):
-    """The first of its kind, and the range of the record concerned."""
+    """The first of its type, and its record's range."""
 
     lo: int
     hi: int
@@ -55,26 +53,26 @@ class Difference(NamedTuple):
 
 
 def derive(records: Sequence[LogRecord], levels: str) -> Derived:
-    """What a broker with these delay levels derives from the records."""
+    """Derive as a broker with these delay levels."""
     queues: dict[str, dict[int, bytes]] = {}
     keys: dict[int, list[int]] = {}
     delays = delays_ms(levels)
     for each in records:
         at, lo, hi = each.at, each.lo, each.hi
-        said = properties_of(bytes(each.data[each.topic_at : at + hi - lo]), each.topic_size)
+        parts = properties_of(bytes(each.data[each.topic_at : at + hi - lo]), each.topic_size)
         flags = each.data[at + SYS_FLAG_AT + 3]
         kind = flags & TRANSACTION
         if kind != ROLLBACK:
-            for key in said.keys:
-                offsets = keys.setdefault(key_hash(said.topic, key), [])
+            for key in parts.keys:
+                offsets = keys.setdefault(key_hash(parts.topic, key), [])
                 if not offsets or offsets[-1] != lo:
                     offsets.append(lo)
         if kind in IN_QUEUES and not flags & INNER_BATCH:
-            code = _tags_hash(said.tags) if said.tags else 0
-            if said.delay and said.topic == SCHEDULED:
-                code = _due_ms(said.delay, each.store_ms, delays, code)
+            code = _tags_hash(parts.tags) if parts.tags else 0
+            if parts.delay and parts.topic == SCHEDULED:
+                code = _due_ms(parts.delay, each.store_ms, delays, code)
             entry = _ENTRY.pack(lo, hi - lo, code)
-            queues.setdefault(f"{said.topic}/{each.queue_id}", {}).setdefault(each.queue_offset, entry)
+            queues.setdefault(f"{parts.topic}/{each.queue_id}", {}).setdefault(each.queue_offset, entry)
     return Derived(queues, keys, {each.lo: each for each in records})
 
 
@@ -99,16 +97,16 @@ def compare(
     index: Index,
     derived: Derived,
 ) -> None:
-    """Record in what a store's queues and index differ from what its own log gives, or that they do not.
+    """Record the differences of a store's queues and index from its own log, or that there are none.
 
     ``number`` is the audit's; ``t``: ns.
     """
     compared = sum(map(len, derived.queues.values()))
-    _tell(recorder, t, number, store, "queues", compared, _queues(queues, derived, store))
-    _tell(recorder, t, number, store, "index", len(derived.keys), _keys(index, derived, store))
+    _record(recorder, t, number, store, "queues", compared, _queues(queues, derived, store))
+    _record(recorder, t, number, store, "index", len(derived.keys), _keys(index, derived, store))
 
 
-def _tell(
+def _record(
     recorder: Recorder, t: int, number: int, store: Store, f: str, compared: int, found: dict[str, Difference]
 ) -> None:
     for status, each in found.items():
@@ -159,13 +157,13 @@ def _in_queue(
             held = reading.entries(number, number + 1)
             offset, size, _ = _ENTRY.unpack(held)
             what = f"{name} at {number} has {_shown(held)}, and no record of the log has this place"
-            # Behind its last record a queue may hold what was cut; among its records nothing else may lie.
+            # Behind its last record a queue may have truncated entries; among its records there must be no others.
             status = "behind" if number > max(expected, default=-1) else "other"
             yield status, Difference(offset, min(offset + size, store.log_end), what)
 
 
 def _is_extended(held: bytes, entry: bytes) -> bool:
-    """Whether an entry has an address where the record's has a hash, and is that one otherwise."""
+    """Whether an entry has an address instead of the record's hash, and is otherwise equal."""
     return held[:12] == entry[:12] and _ENTRY.unpack(held)[2] < EXTENSION
 
 

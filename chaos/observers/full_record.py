@@ -1,8 +1,8 @@
-"""Every field of a stored record, under the names that RocketMQ's own tools give them.
+"""Every field of a stored record, under the names of RocketMQ's own tools.
 
-For reading by people and for comparing with what Java's decoder says; the walk in
-:mod:`pairproof.chaos.observers.store_reader` stays cheap without it. A body that is compressed in a way that the
-standard library lacks (LZ4, ZSTD), or that does not unpack within the limit, has null for its unpacked length and hash.
+For people, and for comparison with Java's decoder; :mod:`pairproof.chaos.observers.store_reader` stays fast without it.
+A body whose compression the standard library lacks (LZ4, ZSTD), or that exceeds the limit when unpacked, has null as
+its unpacked length and hash.
 
 Source: MessageDecoder.decode and MessageExt of RocketMQ 4.9; tag codes: String.hashCode.
 """
@@ -27,7 +27,7 @@ _TAIL = Struct(">iq")
 
 
 def describe(record: LogRecord, file: str) -> dict[str, object]:
-    """The record as one flat, JSON-able object. ``file``: name of the commit log file that it lies in."""
+    """The record as one flat, JSON-able object. ``file``: name of its commit log file."""
     raw = record.raw
     size, _, crc, queue_id, flag, queue_offset, offset, sys_flag, born = _HEAD.unpack_from(raw)
     at = _HEAD.size
@@ -73,7 +73,7 @@ def describe(record: LogRecord, file: str) -> dict[str, object]:
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
-    """Names and values, by name. As in Java, what is shorter than three characters or lacks either is no entry."""
+    """Values by name. As in Java, entries of less than three characters, or without name or value, are ignored."""
     found: dict[str, str] = {}
     for each in data.decode("utf-8", "replace").split("\x02"):
         name, mark, value = each.partition("\x01")
@@ -83,7 +83,7 @@ def parse_properties(data: bytes) -> dict[str, str]:
 
 
 def java_hash(text: str) -> int:
-    """What Java's String.hashCode gives: over UTF-16 units, 32 bits, signed."""
+    """Java's String.hashCode: over UTF-16 units, 32 bits, signed."""
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for at in range(0, len(units), 2):
@@ -92,7 +92,6 @@ def java_hash(text: str) -> int:
 
 
 def _host(raw: bytes, at: int, v6: bool) -> tuple[int, str, bytes]:
-    """Where the next field begins, the host as text, and its bytes with the port's."""
     end = at + (16 if v6 else 4)
     address = raw[at:end]
     (port,) = _PORT.unpack_from(raw, end)

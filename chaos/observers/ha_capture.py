@@ -1,22 +1,21 @@
-"""A capture of real brokers as one history, so that the same laws judge it that judge every other run.
+"""Converts a capture of real brokers into one history, so that the same laws judge it as every other run.
 
-One tap saw both ends: each report and frame is recorded for the end that sent it and then, at the same time, for the
-end that received it, as soon as its last byte has passed; so is each piece of one (RocketMQ sends a frame's header and
-its body apart). What the master appended comes from its store after the run, dated by the records' store timestamps
-within what the tap saw (whole milliseconds, rounded down: a law that asks for more than that is given the earlier
-time). ``source`` is the master's store over each range that a frame carried.
+One tap saw both ends: each report and frame is recorded for its sender and then, at the same time, for its receiver,
+once its last byte has passed; so is each piece of one (RocketMQ sends a frame's header and its body separately). The
+master's appends come from its store after the run, dated by the records' store timestamps within the tap's observations
+(whole milliseconds, rounded down, so laws get the earlier time). ``source`` is the master's store over each range that
+a frame carried.
 
-Brokers come and go, are killed, and are stopped for a while (SIGSTOP to SIGCONT, shown as the fault ``pause`` and as
-such), as the lines of the run's events say (:mod:`pairproof.chaos.observers.capture_events`); lines that were not
-understood are named. After a pause ``heal`` and ``converged`` are marked where the recorder resumed the broker and then
-saw both logs end alike. The stores after the run are audited as of the first broker's last clean end, if nothing moved
-after that. A broker starts no later than it connects, whenever its line says so.
+Brokers start, end, are killed, and are paused (SIGSTOP to SIGCONT, recorded as the fault ``pause`` and as such),
+according to the run's event lines (:mod:`pairproof.chaos.observers.capture_events`); invalid lines are reported. After
+a pause ``heal`` and ``converged`` are marked when the recorder resumed the broker and then saw both logs end alike. The
+stores after the run are audited as of the first broker's last clean end, if no bytes moved after that. A broker starts
+no later than its first connection, regardless of its line.
 
-Not seen by anybody, hence not among the kinds: flushes, recoveries' cuts, refusals, and what a slave appended. Its log
-is taken to reach as far as the frames that went to it, or as far as its next first report says, if that is less: what
-it had not read yet is lost with its connection. A master's store that is not whole dates nothing: then neither
-``append`` nor ``source`` is given, and the audit says what is wrong. Sends are given where the producers' connection
-was captured; what of them is left out is counted.
+Not observed, hence not recorded: flushes, truncations by recovery, refusals, and a slave's appends. A slave's log is
+assumed to reach as far as its received frames, or as far as its next first report, if that is less: unread bytes are
+lost with the connection. A damaged master store dates nothing: then there is neither ``append`` nor ``source``, and the
+audit reports the damage. Sends are recorded if the producers' connection was captured; omitted ones are counted.
 """
 
 import json
@@ -34,8 +33,8 @@ from .capture_events import (
     START,
     STOP,
     Happening,
+    ParsedEvents,
     Seen,
-    Told,
     read_events,
 )
 from .capture_folder import MASTER, NOTHING, Capture, Connection, open_capture
@@ -53,20 +52,21 @@ OBSERVES = frozenset(
         "mark", "crash",
     }
 )  # fmt: skip
-"""What every capture shows."""
+"""Event types of every capture."""
 STORE_KINDS = frozenset({"append", "source"})
-"""What it shows besides where the master's store is whole."""
+"""Additional ones with an undamaged master store."""
 AUDIT_KINDS = frozenset({"chunk", "audit"})
-"""What it shows besides where the stores can be audited."""
+"""Additional ones if the stores can be audited."""
 CLIENT_KINDS = frozenset({"invoke", "ok", "fail", "info"})
-"""What it shows besides where a producer's connection to the master was captured."""
+"""Additional ones if a producer's connection to the master was captured."""
 
 CLOSER_WITHIN_NS = 10_000_000_000
 """A broker closes its connections up to this long before its clean end is noticed (measured: 6.4 s)."""
 
 SLACK_NS = 10_000_000
-"""What a real machine adds to a time, as the event ``lab`` says it: a millisecond by which store timestamps are rounded
-down, and three times the 2.9 ms that in the golden capture lie at most between a frame's last byte and its report."""
+"""A real machine's delay, for the event ``lab``: a millisecond for the rounding of store timestamps, and three times
+the golden capture's maximum of 2.9 ms between a frame's last byte and its report.
+"""
 
 End = tuple[str, str]
 """(side, node)"""
@@ -75,33 +75,33 @@ Dated = tuple[int, str, Row]
 
 
 class CapturedHistory(NamedTuple):
-    """The events; ``observes`` for the judge; ``broken``: streams that are no frames, and where."""
+    """The events; ``observes`` for the judge; ``broken``: streams that are not frames, and where."""
 
     events: list[Event]
     observes: frozenset[str]
     configs: dict[str, dict[str, str | int]]
     connections: list[Connection]
     links: dict[str, str]
-    """The link's name in the history, by the connection's."""
+    """By connection: its link's name in the history."""
     broken: list[str]
     left_out: dict[str, int]
     cuts: dict[str, int]
-    """By connection before which its slave had less than it had been sent: where its log ended."""
+    """By connection before which its slave had less than it had been sent: its log's end."""
     reach: dict[str, int]
-    """By slave: where its log ends if it read all that it was sent last."""
-    told: Told
-    """What the run's lines say, and which ones say nothing that was understood."""
+    """By slave: its log's end if it read all bytes sent to it."""
+    lines: ParsedEvents
     version: Version
 
 
 def read_capture(folder: Path, brought: Mapping[str, Path] = NOTHING) -> CapturedHistory:
-    """Read a capture folder as a history; UsageError in one line if it is none. ``brought``: as for
-    :func:`open_capture`."""
+    """Read a capture folder as a history; UsageError in one line if it is invalid. ``brought``: as for
+    :func:`open_capture`.
+    """
     return _Reader(open_capture(folder, brought)).history()
 
 
 class _Reader:
-    """Makes the rows by source, then orders them by time; at equal times in the order they were made."""
+    """Makes the rows by source, then sorts them by time, stably."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
@@ -110,11 +110,11 @@ class _Reader:
         self.links = {each.name: f"ha:{number}" for number, each in enumerate(capture.connections, 1)}
         self.received: list[tuple[int, str, int, int]] = []
         self.shown: list[tuple[int, int]] = []
-        """(where a frame ended, when) of frames whose bytes are in the master's log now."""
+        """(end, time) of frames whose bytes are in the master's log now."""
         self.appended: dict[int, int] = {}
-        """When, by where a record of the master begins."""
+        """By a record's start in the master's log: its time."""
         self.broken: list[str] = []
-        self.told = read_events(capture.events, capture.configs, capture.others, self._seen())
+        self.lines = read_events(capture.events, capture.configs, capture.others, self._seen())
         self.cuts: dict[str, int] = {}
         self.reach: dict[str, int] = {}
 
@@ -160,17 +160,17 @@ class _Reader:
             left_out[f"stores, since they are not there ({', '.join(missing)})"] = len(missing)
         return CapturedHistory(
             recorder.events, observes, configs, capture.connections, self.links, self.broken, left_out,
-            self.cuts, self.reach, self.told, version,
+            self.cuts, self.reach, self.lines, version,
         )  # fmt: skip
 
     def _stalls(self) -> Iterator[Dated]:
         for each in self.capture.stalls or ():
             yield each.at, "stall", {"f": "tap", "value": each.lasted, "detail": each.how}
 
-    # Nodes: what the run's events say of them.
+    # Nodes: the run's event lines.
 
     def _seen(self) -> dict[str, Seen]:
-        """When each broker sent bytes of HA connections, and when these stood."""
+        """By broker: times of its sends on HA connections, and of these connections."""
         found: dict[str, Seen] = defaultdict(lambda: Seen([], []))
         for each in self.capture.connections:
             for node in (MASTER, each.node):
@@ -182,16 +182,16 @@ class _Reader:
         return found
 
     def _nodes(self) -> Iterator[Dated]:
-        lives: dict[str, int] = {}
+        incarnations: dict[str, int] = {}
         ends: dict[str, Happening] = {}
         pauses: dict[str, int] = {}
-        for each in self.told.happenings:
+        for each in self.lines.happenings:
             t, node = each.t, each.node
             if each.what == START:
-                lives[node] = lives.get(node, 0) + 1 if each.number is None else each.number + 1
-                yield self._start(each, lives[node], ends.pop(node, None))
+                incarnations[node] = incarnations.get(node, 0) + 1 if each.number is None else each.number + 1
+                yield self._start(each, incarnations[node], ends.pop(node, None))
                 continue
-            who: Row = {"node": node, "incarnation": lives.get(node)}
+            who: Row = {"node": node, "incarnation": incarnations.get(node)}
             if each.what in (PAUSE, RESUME):
                 yield t, "fault", _pause(node, each.what == PAUSE, pauses)
                 yield t, "pause" if each.what == PAUSE else "resume", who
@@ -201,7 +201,7 @@ class _Reader:
 
     def _start(self, each: Happening, incarnation: int, ended: Happening | None) -> Dated:
         node, since = each.node, ended.t if ended is not None else 0
-        # Its line may be written when it has connected already.
+        # Its line may be written after its first connection.
         opened = (one.opened for one in self.capture.connections if one.node == node and since <= one.opened < each.t)
         t = min(opened, default=each.t)
         who: Row = {"node": node, "incarnation": incarnation}
@@ -212,7 +212,7 @@ class _Reader:
         return t, "start", {**who, "f": f, "lo": lo, "hi": hi}
 
     def _held(self, node: str, t: int) -> tuple[int, int]:
-        """The log of a node that starts at ``t``: what it had put, or received, until then."""
+        """The log of a node that starts at ``t``: its earlier appends or received bytes."""
         if node == MASTER:
             held = [each for each in self.log.records if self.appended[each.lo] < t]
             return (self.log.start, held[-1].hi) if held else (0, 0)
@@ -224,21 +224,21 @@ class _Reader:
         return (lo, hi) if hi > lo else (0, 0)
 
     def _cut(self, connection: Connection) -> None:
-        """Bytes on the wire are not bytes received: a slave's next first report says what it had read of them.
+        """Sent bytes need not be read: a slave's next first report shows how many were.
 
-        How it ended does not matter: what it had not read is lost with its connection.
+        The kind of end does not matter: unread bytes are lost with the connection.
         """
         first = next(iter(ReportTap().feed(connection.stream("s2m"))), None)
         if first is not None and 0 <= first < self.reach.get(connection.node, 0):
             self.cuts[connection.name] = self.reach[connection.node] = first
 
     def _marks(self) -> Iterator[Dated]:
-        """A pause is a fault that ends; the next time that both logs were seen equal is its convergence."""
-        resumed = [each.t for each in self.told.happenings if each.what == RESUME and each.known]
+        """A pause is a fault that ends; the next time at which both logs were seen equal is its convergence."""
+        resumed = [each.t for each in self.lines.happenings if each.what == RESUME and each.known]
         for number, t in enumerate(resumed):
             yield t, "mark", {"f": "heal"}
             until = resumed[number + 1] if number + 1 < len(resumed) else None
-            seen = (at for at in self.told.in_sync if at >= t and (until is None or at < until))
+            seen = (at for at in self.lines.in_sync if at >= t and (until is None or at < until))
             converged = next(seen, None)
             if converged is not None:
                 yield converged, "mark", {"f": "converged"}
@@ -246,7 +246,7 @@ class _Reader:
     # The stores after the run.
 
     def _audit_time(self, rows: list[Dated]) -> int | None:
-        """When the first broker began its last clean end, if bytes neither entered a log nor left the master later."""
+        """Start of the first broker's last clean end, if no bytes entered a log or left the master later."""
         stops = {str(row["node"]): t for t, kind, row in rows if kind == "stop"}
         moved = [t for t, kind, row in rows if kind == "append" or (kind == "frame" and row["lo"] != row["hi"])]
         if MASTER not in stops or not self.capture.log or min(stops.values()) <= max(moved, default=0):
@@ -260,8 +260,8 @@ class _Reader:
             store = self.capture.folder / "store" / node
             if not store.is_dir():
                 continue
-            # What was pushed says how far the logs must reach; a log alone would end where it is damaged.
-            was_killed = self.told.last_of(node) == KILL
+            # The sent bytes determine the logs' required end; a damaged log alone would end early.
+            was_killed = self.lines.last_of(node) == KILL
             received = None if was_killed else self.reach.get(node)
             master = self.log if self.log.whole else read_log(self.capture.log, received)
             readings = {MASTER: master, node: read_log(open_log(store), received)}
@@ -278,7 +278,7 @@ class _Reader:
         for each in self.log.records if self.has_log else ():
             t = self.appended[each.lo]
             if t > ended:
-                # Brokers go on when recording has ended, and nobody saw what became of it.
+                # Brokers continue after the recording's end, unobserved.
                 return
             filler = fillers.get(each.lo)
             if filler is not None:
@@ -332,18 +332,18 @@ class _Reader:
         if connection.closed is None:
             return
         closer = connection.closed_by or self._ended_soon_after(connection, connection.closed)
-        if not any(each.node == closer and each.known for each in self.told.happenings):
-            # Nobody looked after its process: it may have been killed, and a kill gives no reason.
+        if not any(each.node == closer and each.known for each in self.lines.happenings):
+            # Its process was not observed: it may have been killed, without a reason.
             closer = ""
         for side, node in (("m", MASTER), ("s", connection.node)):
             row = {"node": node, "link": self.links[connection.name], "side": side, "value": unfinished}
             yield connection.closed, "close", {**row, "f": "local" if node == closer else "peer"}
 
     def _ended_soon_after(self, connection: Connection, closed: int) -> str:
-        """Who closed: of the two brokers the one that ended soonest after, else the slave."""
-        for each in self.told.happenings:
+        """The closing broker: the one that ended soonest after, else the slave."""
+        for each in self.lines.happenings:
             if each.node in (MASTER, connection.node) and each.what in (STOP, KILL):
-                # A process that is killed closes at once, and its line may be written a little before or after.
+                # A killed process closes at once, and its line may be written shortly before or after.
                 early, late = (0, CLOSER_WITHIN_NS) if each.what == STOP else (LATE_NS, LATE_NS)
                 if closed - early <= each.t <= closed + late:
                     return each.node

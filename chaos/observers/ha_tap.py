@@ -1,11 +1,11 @@
-"""Taps for one HA connection: bytes as they pass by, to reports and frames.
+"""Taps for one HA connection: convert passing bytes into reports and frames.
 
-A tap keeps its own state and never raises, whatever it is fed: it watches somebody else's stream, and a hostile one is
-evidence, not an accident. A frame header that no broker can mean (a negative size, or one above ``max_body``) makes
-the rest of the stream unreadable: ``broken`` then says where and why, and later bytes are ignored.
+A tap has its own state and never raises: it observes a foreign stream, and a malformed one is evidence. A frame header
+that no broker can mean (a negative size, or one above ``max_body``) makes the rest of the stream unreadable: ``broken``
+then has the position and the reason, and later bytes are ignored.
 
-Left out on purpose: any judgement of offsets, which is the laws' business. The decoders here share no code with the
-broker that is judged. Layout: HAConnection and HAService.HAClient of RocketMQ 4.9.
+Left out: any judgement of offsets, which is the laws' task. The decoders share no code with the judged broker. Layout:
+HAConnection and HAService.HAClient of RocketMQ 4.9.
 """
 
 from struct import Struct
@@ -13,7 +13,7 @@ from struct import Struct
 REPORT_SIZE = 8
 HEADER_SIZE = 12
 MAX_BODY = 16 * 1024 * 1024
-"""Far above any transfer batch, so that a master that exceeds its batch is seen doing it."""
+"""Far above any transfer batch, so that a master that exceeds its batch is observed."""
 
 _HEADER = Struct(">qi")
 _REPORT = Struct(">q")
@@ -30,7 +30,7 @@ class ReportTap:
 
     @property
     def pending(self) -> int:
-        """Bytes of a report that is not complete."""
+        """Bytes of an incomplete report."""
         return len(self._rest)
 
     @property
@@ -59,18 +59,18 @@ class FrameTap:
         self.max_body = max_body
         self.broken: str | None = None
         self.taken = 0
-        """Bytes of whole frames given so far: where the next frame begins in the stream."""
+        """Bytes of complete frames so far: the next frame's position in the stream."""
         self._buffer = bytearray()
         self._need = HEADER_SIZE
 
     @property
     def pending(self) -> int:
-        """Bytes of a frame that is not complete."""
+        """Bytes of an incomplete frame."""
         return len(self._buffer)
 
     @property
     def announced(self) -> int | None:
-        """The offset that the header of such a frame names, once the whole header is there."""
+        """The offset in an incomplete frame's header, once the header is complete."""
         return int(_HEADER.unpack_from(self._buffer)[0]) if len(self._buffer) >= HEADER_SIZE else None
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:

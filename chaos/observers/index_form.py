@@ -1,13 +1,13 @@
-"""Whether key index files have the form in which RocketMQ writes them, so that a broker that is not their author can
-use them: headers that tell what the entries are, and chains that lead through all entries of a slot.
+"""Whether key index files have RocketMQ's form, so that another broker can use them: correct headers, and chains
+through all entries of a slot.
 
-A header says when and where the messages of the first and of the last entry were stored, how many slots are in use, and
-the next entry's number; entries say how many seconds after the first one theirs was stored, and which one was the last
-of their slot before them. Only the last file has room left.
+A header has the store times and offsets of the first and the last entry's messages, the number of used slots, and the
+next entry's number; an entry has the seconds from the first entry's store time to its own, and the previous entry of
+its slot. Only the last file has room left.
 
-Left out: the seconds of a file's first entry, which RocketMQ counts from the file before; what a header says of a
-message that the log has no more; slots in use as 4.4 counted them, which was every entry.
-Source: IndexFile.putKey, IndexHeader and IndexService.getAndCreateLastIndexFile of RocketMQ 4.4, 4.9.7 and 5.3.
+Left out: the seconds of a file's first entry, which RocketMQ counts from the previous file; headers about messages that
+have left the log; used slots as 4.4 counted them, which was every entry. Source: IndexFile.putKey, IndexHeader and
+IndexService.getAndCreateLastIndexFile of RocketMQ 4.4, 4.9.7 and 5.3.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ _MAX_INT = (1 << 31) - 1
 
 
 def why_not(files: Sequence[Data], slots: int, records: Mapping[int, LogRecord]) -> str | None:
-    """What of the files, in their order, does not have this form; None if all do. ``records``: those of the log, by
-    their offsets."""
+    """The first deviation of the files, in their order, from this form; None if there is none. ``records``: those of
+    the log, by their offsets.
+    """
     for number, data in enumerate(files, 1):
         why = _why_not(data, slots, records, number == len(files))
         if why is not None:

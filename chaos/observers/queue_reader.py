@@ -1,17 +1,17 @@
-"""Reads consume queues and key index files from outside, and records what two stores have in common.
+"""Reads consume queues and key index files from outside, and records the common part of two stores.
 
-:func:`read_queues` gives each queue's live entries, :class:`Index` answers a key as a broker would, and :func:`record`
-turns both into ``entries`` and ``keys`` events over the range that two stores hold: there equal digests mean equal
-content. Nothing is shared with the broker that is judged. A store is a mapping from file name
-(``consumequeue/<topic>/<queue id>/<start>``, ``index/<time>``) to bytes; it must not be written meanwhile.
+:func:`read_queues` returns each queue's live entries, :class:`Index` answers a key as a broker would, and
+:func:`record` converts both into ``entries`` and ``keys`` events over the range that two stores have: there equal
+digests mean equal content. Shares no code with the judged broker. A store is a mapping from file name
+(``consumequeue/<topic>/<queue id>/<start>``, ``index/<time>``) to bytes; it must not change.
 
-A queue's entries are those that are written, in the log's order and within the log: a marker before the first one, an
-entry whose log file has expired and what follows a gap are none. What a chain of the index or a file's header claims is
-believed only as far as the file goes.
+A queue's live entries are written, in the log's order and within the log: a marker before the first one, an entry whose
+log file has expired and entries behind a gap do not count. A chain of the index or a file's header is followed only
+within the file.
 
-Left out: the consume queue extension. Entries that a broker leaves behind its own end when it cuts a queue (RocketMQ
-does) and that still look right are taken for live ones; nothing in the files tells them apart.
-Layout: ConsumeQueue, IndexFile, IndexHeader and IndexService of RocketMQ 4.9.
+Left out: the consume queue extension. Stale entries that a broker leaves behind its own end when it truncates a queue
+(RocketMQ does), and that still look right, count as live: the files do not distinguish them. Layout: ConsumeQueue,
+IndexFile, IndexHeader and IndexService of RocketMQ 4.9.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ from .stored_record import Data, LogRecord
 QUEUES, INDEX = "consumequeue/", "index/"
 ENTRY_SIZE = 20
 MARKER = (0, 0x7FFFFFFF, 0)
-"""What fills a queue's first file before its first entry."""
+"""Fills a queue's first file before its first entry."""
 INDEX_HEADER, SLOT_SIZE, INDEX_ENTRY = 40, 4, 20
 _COUNT_AT = 36
 _ENTRY = Struct(">qiq")
@@ -37,7 +37,7 @@ _OFFSET = Struct(">q")
 
 
 class Store(NamedTuple):
-    """One node's files, and the range of its log in which records are whole. ``slots``: its maxHashSlotNum."""
+    """One node's files, and the range of whole records in its log. ``slots``: its maxHashSlotNum."""
 
     node: str
     files: Mapping[str, Data]
@@ -60,7 +60,7 @@ class QueueReading(NamedTuple):
 
 
 def read_queues(store: Store) -> dict[str, QueueReading]:
-    """Every queue that has files, by ``topic/queue id``, sorted. UsageError for a file that is none of a queue."""
+    """Every queue with files, by ``topic/queue id``, sorted. UsageError for a file that does not belong to a queue."""
     found: dict[str, list[tuple[int, Data]]] = {}
     for name, data in store.files.items():
         if name.startswith(QUEUES):
@@ -102,7 +102,7 @@ def _reading(files: list[tuple[int, Data]], first: int, until: int, reached: int
 
 
 class Index:
-    """A node's key index. A file that is too small for its slots holds no entry: what lacks then, a law says."""
+    """A node's key index. A file that is too small for its slots has no entry; laws report the missing ones."""
 
     def __init__(self, store: Store) -> None:
         self.slots = store.slots
@@ -116,7 +116,7 @@ class Index:
         return self.of_hash(key_hash(topic, key))
 
     def of_hash(self, value: int) -> list[int]:
-        """The same of a hash. All files are read the first time that it is asked."""
+        """The same for a hash. The first call reads all files."""
         if self._found is None:
             found: dict[int, set[int]] = {}
             for data in self.files:
@@ -125,7 +125,7 @@ class Index:
         return self._found.get(value, [])
 
     def _follow(self, data: Data, found: dict[int, set[int]]) -> None:
-        """Add what the chains of one file lead to, of the slots that its entries may be in."""
+        """Add the offsets from one file's chains, for the slots that its entries may be in."""
         count = min(_INT.unpack_from(data, _COUNT_AT)[0], (len(data) - self._entries_at) // INDEX_ENTRY)
         entries = range(self._entries_at + INDEX_ENTRY, self._entries_at + INDEX_ENTRY * count, INDEX_ENTRY)
         for slot in {_INT.unpack_from(data, at)[0] % self.slots for at in entries}:
@@ -141,25 +141,25 @@ class Index:
 
 @lru_cache(maxsize=16_384)
 def key_hash(topic: str, key: str) -> int:
-    """What the index enters for a key of a topic: Java's hash of ``topic#key`` without its sign."""
+    """The index's hash for a key of a topic: Java's hash of ``topic#key`` without its sign."""
     value = abs(java_hash(f"{topic}#{key}"))
     return 0 if value == 1 << 31 else value
 
 
 def keys_of(records: Iterable[LogRecord]) -> dict[str, tuple[str, ...]]:
-    """By key, the topics that have messages with it: the words of KEYS, and UNIQ_KEY."""
+    """By key, the topics of its messages: from the words of KEYS, and UNIQ_KEY."""
     found: dict[str, tuple[str, ...]] = {}
     for each in records:
-        said = properties_of(bytes(each.data[each.topic_at : each.at + each.hi - each.lo]), each.topic_size)
-        for key in said.keys:
+        parts = properties_of(bytes(each.data[each.topic_at : each.at + each.hi - each.lo]), each.topic_size)
+        for key in parts.keys:
             topics = found.get(key, ())
-            if said.topic not in topics:
-                found[key] = (*topics, said.topic)
+            if parts.topic not in topics:
+                found[key] = (*topics, parts.topic)
     return found
 
 
-class Said(NamedTuple):
-    """What a record's end says that queues and index are made of. ``delay``: the level that it asks for, as text."""
+class RecordProperties(NamedTuple):
+    """The parts of a record's end that queues and index need. ``delay``: its delay level, as text."""
 
     topic: str
     keys: tuple[str, ...]
@@ -168,11 +168,11 @@ class Said(NamedTuple):
 
 
 @lru_cache(maxsize=4_096)
-def properties_of(text: bytes, size: int) -> Said:
+def properties_of(text: bytes, size: int) -> RecordProperties:
     """Read a record's end: the topic, ``size`` bytes, the properties' length, the properties."""
     values = dict(each.partition(b"\x01")[::2] for each in text[size + 2 :].split(b"\x02"))
     words = [*values.get(b"KEYS", b"").split(b" "), values.get(b"UNIQ_KEY", b"")]
-    return Said(
+    return RecordProperties(
         _text(text[:size]), tuple(dict.fromkeys(_text(each) for each in words if each)),
         _text(values.get(b"TAGS", b"")), _text(values.get(b"DELAY", b"")),
     )  # fmt: skip
@@ -183,7 +183,6 @@ def _text(data: bytes) -> str:
 
 
 Readings = dict[str, tuple[dict[str, QueueReading], Index]]
-"""Queues and index of stores that were read, by node."""
 
 
 def record(
@@ -191,9 +190,9 @@ def record(
 ) -> Readings:
     """Record the queues and the answers to ``keys`` (see :func:`keys_of`) of two stores that were read at time ``t``.
 
-    ``number`` is the audit's. After the ``record`` events of the same audit, since laws look from entries to records.
-    A queue that only one of them has is compared with nothing: its digest is that of no entries. A store that is given
-    twice is recorded once.
+    ``number`` is the audit's. Called after the ``record`` events of the same audit, since laws resolve entries to
+    records. A queue that only one store has gets the digest of no entries. A store that is passed twice is recorded
+    once.
     """
     add = recorder.add
     stores = (one,) if other is one else (one, other)
@@ -212,7 +211,7 @@ def record(
     indexes = [Index(each) for each in stores]
     answers = _answers(indexes[0], keys, lo, hi)
     for store, index in zip(stores, indexes, strict=True):
-        # Equal bytes answer equal: the usual case.
+        # Equal bytes have equal answers: the usual case.
         same = index.slots == indexes[0].slots and index.files == indexes[0].files
         for key, answer in zip(keys, answers if same else _answers(index, keys, lo, hi), strict=True):
             add(t, "keys", store.node, op=number, message=key, digest=answer)
@@ -220,7 +219,6 @@ def record(
 
 
 def _answers(index: Index, keys: Mapping[str, tuple[str, ...]], lo: int, hi: int) -> list[int]:
-    """A digest for each key of the log offsets in [lo, hi) that it leads to."""
     found = []
     for key, topics in keys.items():
         offsets = sorted({at for topic in topics for at in index.find(topic, key) if lo <= at < hi})

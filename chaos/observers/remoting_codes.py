@@ -1,4 +1,4 @@
-"""Numbers of requests and of answers as RocketMQ gives them, for what asks and reads on its own.
+"""RocketMQ's numbers of requests and answers, for independent clients and readers.
 
 Source: RequestCode, ResponseCode, RemotingSysResponseCode of RocketMQ 4.9.
 """
@@ -9,8 +9,6 @@ from types import MappingProxyType
 
 
 class Request(IntEnum):
-    """What is asked for."""
-
     SEND_MESSAGE = 10
     PULL_MESSAGE = 11
     QUERY_MESSAGE = 12
@@ -78,4 +76,4 @@ STATUSES: Mapping[int, str] = MappingProxyType(
         206: "CONSUMER_NOT_ONLINE",
     }
 )
-"""What a history calls an answer. Success is called as an answer to a send is."""
+"""The name of an answer in a history. Success has the name of a send's success."""

@@ -1,9 +1,8 @@
-"""A tap for one direction of a remoting connection: bytes as they pass by, to what the frames' headers say.
+"""A tap for one direction of a remoting connection: converts passing bytes into frame headers.
 
-Like :mod:`pairproof.chaos.observers.ha_tap` it never raises, whatever it is fed. A frame that nobody can mean makes the
-rest of the stream unreadable: ``broken`` then says so, and later bytes are ignored. Headers are JSON or RocketMQ's
-binary form. Shares no code with the programs that are judged. Source: RemotingCommand,
-RocketMQSerializable, NettyDecoder.
+Like :mod:`pairproof.chaos.observers.ha_tap` it never raises. A malformed frame makes the rest of the stream unreadable:
+``broken`` then has the reason, and later bytes are ignored. Headers are JSON or RocketMQ's binary form. Shares no code
+with the judged programs. Source: RemotingCommand, RocketMQSerializable, NettyDecoder.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ _SHORT = Struct(">h")
 
 
 class Header(NamedTuple):
-    """What a frame's header says, and the body behind it."""
-
     code: int
     flag: int
     opaque: int

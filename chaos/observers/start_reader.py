@@ -1,12 +1,12 @@
-"""Reads a store right before its node starts, and again right after: what a recovery had to work with, and what it did.
+"""Reads a store right before its node starts, and again right after: the input and the effect of a recovery.
 
-A log may end where its unbroken chain of whole records and fillers ends, read from its first file on. A record whose
-topic or properties hold a NUL may have lost the end of a sector, which nobody can tell from text (see decision 29): a
-recovery may end before each such record, too. Shares no code with the broker that is judged.
+A log may end at the end of its unbroken chain of whole records and fillers, from its first file on. A record whose
+topic or properties contain a NUL may have lost the end of a sector, which is indistinguishable from text (see decision
+29): a recovery may also end before each such record. Shares no code with the judged broker.
 
-Left out: whether queues and index are what the log gives, which every audit asks
-(:mod:`pairproof.chaos.observers.derivation`); files that are not the log's, a queue's or the index's.
-Layout: MappedFileQueue, ConsumeQueue, IndexHeader and StorePathConfigHelper of RocketMQ 4.9.
+Left out: whether queues and index match the log, which every audit checks
+(:mod:`pairproof.chaos.observers.derivation`); files other than the log's, a queue's or the index's. Layout:
+MappedFileQueue, ConsumeQueue, IndexHeader and StorePathConfigHelper of RocketMQ 4.9.
 """
 
 import json
@@ -33,7 +33,7 @@ Bytes = TypeVar("Bytes", bound=Data)
 LOG, ABORT = "commitlog/", "abort"
 MAX_OFFSET = (1 << 63) - 1
 MOST_ENDS = 64
-"""How many places are told where a log may end."""
+"""Recorded possible ends of a log."""
 _PIECE = 4_096
 _ZEROS = bytes(_PIECE)
 _MAGIC_AT = 4
@@ -46,55 +46,54 @@ _COUNT_AT = 36
 
 
 class Found(NamedTuple):
-    """A store that nobody runs on. All offsets are the log's, in bytes."""
+    """A store without a running node. All offsets are the log's, in bytes."""
 
     files: Mapping[str, bytes]
     """Every file, by its name in the store."""
     slots: int
-    """Of an index file."""
     orderly: bool
-    """Whether its node was stopped in an orderly way: it left no abort file."""
+    """Whether its node stopped in an orderly way: it left no abort file."""
     log: Sequence[tuple[int, bytes]]
-    """Its files with their start offsets."""
     start: int
     ends: tuple[int, ...]
-    """Where the log may end: before records that may be torn, and, last, where the unbroken chain ends."""
+    """Possible ends of the log: before records that may be torn, and, last, the end of the unbroken chain."""
     used: int
     """The offset behind the last byte of the log's files that is not zero; ``start`` if all are zero."""
     why: str | None
-    """Why the chain ends; None if nothing but zeros follows."""
+    """Why the chain ends; None if only zeros follow."""
     records_to: int
-    """Where the last record ends that every recovery must keep; a filler behind it may go."""
+    """End of the last record that every recovery must keep; a filler behind it may be dropped."""
     queued: int | None
-    """The log offset behind the last message in the queues, None without one: of a store whose node was stopped in an
-    orderly way and whose log is not whole all the same."""
+    """The log offset behind the last message in the queues, None without one: for a store after an orderly stop whose
+    log is nevertheless damaged.
+    """
 
     @property
     def whole_to(self) -> int:
-        """Where the unbroken chain ends."""
+        """End of the unbroken chain."""
         return self.ends[-1]
 
 
-class Kept(NamedTuple):
-    """What a start has left of a store; compared with what was :class:`Found`."""
+class Left(NamedTuple):
+    """A store after a start, compared with the :class:`Found` one."""
 
     used: int
-    """As in :class:`Found`, of the log that is there now."""
+    """As in :class:`Found`, for the present log."""
     log_differs: int | None
-    """Where the log differs first in the range that was compared; None if it does not."""
+    """First difference of the log in the compared range; None if it is equal."""
     derived: str | None
-    """What queues and index lack of what they had; None if they have all of it."""
+    """Missing former contents of queues and index; None if they have everything."""
 
 
 def has_log(files: Iterable[str]) -> bool:
-    """Whether a store with files of these names has a log."""
+    """Whether a store with these file names has a log."""
     return any(name.startswith(LOG) for name in files)
 
 
 def find(files: Mapping[str, bytes], slots: int) -> Found:
     """Read a store, ``files`` by name, before its node starts. ``slots``: its node's maxHashSlotNum.
 
-    ValueError for a file of the log that is not named by an offset.
+    ValueError for a log file whose name is not an offset.
     """
     log = _log_of(files)
     walk = Walk(log)
@@ -112,7 +111,7 @@ def find(files: Mapping[str, bytes], slots: int) -> Found:
 
 
 def record(recorder: Recorder, t: int, node: str, incarnation: int, found: Found) -> None:
-    """Record at ``t`` (ns) what a node finds whose process, its ``incarnation``, is about to begin."""
+    """Record at ``t`` (ns) the store of a node whose process, its ``incarnation``, is about to start."""
     recorder.add(
         t, "found", node, incarnation, f="orderly" if found.orderly else "crash",
         status="whole" if found.used <= found.whole_to else "broken", lo=found.start, hi=found.whole_to,
@@ -124,14 +123,14 @@ def record(recorder: Recorder, t: int, node: str, incarnation: int, found: Found
     )  # fmt: skip
 
 
-def compare(found: Found, files: Mapping[str, Data], end: int | None) -> Kept:
-    """What is left in ``files`` of a store that was ``found``; its log ends at ``end`` now, None: compare all of it."""
+def compare(found: Found, files: Mapping[str, Data], end: int | None) -> Left:
+    """Compare ``files`` with the store ``found``; its log ends at ``end`` now; None: compare all of it."""
     now = dict(_log_of(files))
-    return Kept(_used(sorted(now.items())), _differs(found.log, now, end), _lacks(found, files))
+    return Left(_used(sorted(now.items())), _differs(found.log, now, end), _lacks(found, files))
 
 
 def whole_behind(found: Found, end: int) -> tuple[int, int]:
-    """How many whole records lie behind ``end``, wherever they begin: those that are whole for sure, and all."""
+    """Whole records behind ``end``, at any position: the number of certainly whole ones, and of all."""
     sure = every = 0
     for start, data in found.log:
         for each in _records(start, data, max(0, end - start)):
@@ -145,7 +144,6 @@ def _log_of(files: Mapping[str, Bytes]) -> list[tuple[int, Bytes]]:
 
 
 def _records(start: int, data: bytes, at: int) -> Iterator[LogRecord]:
-    """Each whole record of a file from ``at`` on."""
     while True:
         places = [place for magic in _MAGICS if (place := data.find(magic, at + _MAGIC_AT)) >= 0]
         if not places:
@@ -165,7 +163,7 @@ def _queued(files: Mapping[str, bytes], slots: int) -> int | None:
 
 
 def _may_be_torn(record: LogRecord) -> bool:
-    """Whether its topic or its properties hold a NUL."""
+    """Whether its topic or its properties contain a NUL."""
     data, topic = record.data, record.topic_at
     text = topic + record.topic_size
     end = record.at + record.hi - record.lo
@@ -181,7 +179,6 @@ def _used(log: Sequence[tuple[int, Data]]) -> int:
 
 
 def _used_of(data: Data) -> int:
-    """The offset behind the last byte that is not zero."""
     hi = len(data)
     while hi:
         lo = max(0, hi - _PIECE)
@@ -212,7 +209,7 @@ def _lacks(found: Found, files: Mapping[str, Data]) -> str | None:
             last = max((_OFFSET.unpack_from(data, at)[0] for at in range(0, hi - 7, ENTRY_SIZE)), default=-1)
         elif name.startswith(INDEX) and len(data) >= INDEX_HEADER:
             (last,), (count,) = _OFFSET.unpack_from(data, _INDEX_END_AT), _COUNT.unpack_from(data, _COUNT_AT)
-            # Number 0 is none.
+            # Number 0 is unused.
             lo = INDEX_HEADER + SLOT_SIZE * found.slots + INDEX_ENTRY
             hi = lo + INDEX_ENTRY * (count - 1)
         else:

@@ -1,8 +1,8 @@
-"""A commit log on disk: finds its files, maps them, and says in one line what is wrong with the folder.
+"""A commit log on disk: finds its files, maps them, and reports an invalid folder in one line.
 
-Files are memory-mapped, so memory stays bounded whatever their size. A folder that no broker can have written (names
-that are no offsets, symbolic links, folders among the files) is a usage error; files of unequal size and gaps between
-them are damage, which the walk over the log reports where it meets it. The store must not be written meanwhile.
+Files are memory-mapped, so memory stays bounded regardless of their size. A folder that no broker can have written
+(names that are not offsets, symbolic links, folders among the files) is a usage error; unequal sizes and gaps are
+damage, which the walk over the log reports. The store must not change.
 
 Layout: MappedFileQueue and StorePathConfigHelper of RocketMQ 4.9 (``commitlog/`` and names of 20 digits).
 """
@@ -16,7 +16,7 @@ from .store_reader import LogFile
 MAX_FILES = 65_536
 NAME_DIGITS = 20
 OF_A_STORE = ("checkpoint", "config", "consumequeue", "index", "lock", "abort")
-"""What lies beside the commit log in a store."""
+"""Neighbours of the commit log in a store."""
 
 
 def commit_log_folder(path: Path) -> Path:
@@ -31,7 +31,7 @@ def commit_log_folder(path: Path) -> Path:
 
 
 def open_log(path: Path) -> list[LogFile]:
-    """The files of a store's commit log, in order, mapped read-only. UsageError if this is no commit log."""
+    """The files of a store's commit log, in order, mapped read-only. UsageError if it is not a commit log."""
     folder = commit_log_folder(path)
     try:
         entries = sorted(folder.iterdir())
@@ -65,7 +65,7 @@ def _start_of(path: Path) -> int:
 def _map(path: Path) -> bytes | mmap:
     try:
         with path.open("rb") as file:
-            # Nothing can be mapped of an empty file.
+            # An empty file cannot be mapped.
             return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
     except OSError as why:
         raise UsageError(f"{path}: {why.strerror or why}; is it readable?") from None

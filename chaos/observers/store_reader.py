@@ -1,8 +1,8 @@
-"""Reads a commit log from outside: record by record, until it ends or stops being whole, and says where and why.
+"""Reads a commit log from outside: record by record, until it ends or is damaged, with position and reason.
 
 Two readers of the same walk: :func:`read_log` for audits in a lab (all in memory, a few microseconds a record) and
-:class:`Walk` for stores of any size (one record at a time). What is checked of a record: see
-:mod:`pairproof.chaos.observers.stored_record`.
+:class:`Walk` for stores of any size (one record at a time). :mod:`pairproof.chaos.observers.stored_record` checks a
+record.
 
 Files and their ends: facts of CommitLog and MappedFileQueue of RocketMQ 4.9.
 """
@@ -39,7 +39,7 @@ from .stored_record import (
 )
 
 LogFile = tuple[int, Data]
-"""A file: its start offset, and all its bytes, zeros at the unused end included."""
+"""A file: its start offset, and all its bytes, including zeros at the unused end."""
 
 _START = itemgetter(0)
 _SCAN = 1 << 20
@@ -47,11 +47,11 @@ _ZEROS = bytes(_SCAN)
 
 
 class Walk:
-    """Iterates over a log's records and fillers; afterwards says how far it got.
+    """Iterates over a log's records and fillers; afterwards it has the position that it reached.
 
-    ``files``: in order of their start offsets, contiguous. ``end``: the log's end where somebody knows it; the log is
-    then whole only if records reach exactly that far. Without it zero bytes end the log, provided that nothing but
-    zeros follows. Holds one file's bytes at a time; never looks at more than a record claims and the file has.
+    ``files``: in order of their start offsets, contiguous. ``end``: the log's end if known; the log is then whole only
+    if records reach exactly that far. Without it zero bytes end the log, provided that only zeros follow. Holds one
+    file's bytes at a time; reads at most a record's stated size within the file.
     """
 
     def __init__(self, files: Sequence[LogFile], end: int | None = None) -> None:
@@ -59,9 +59,8 @@ class Walk:
         self.limit = end
         self.start = files[0][0] if files else (end or 0)
         self.where = self.start
-        """How far the log is whole."""
+        """End of the whole part of the log."""
         self.why: str | None = None
-        """Why it is not whole beyond ``where``; None if it simply ends there."""
 
     def __iter__(self) -> Iterator[LogRecord | Filler]:
         size = len(self.files[0][1]) if self.files else 0
@@ -80,7 +79,7 @@ class Walk:
             self.why = f"no file holds [{self.where}, {self.limit})"
 
     def _file(self, start: int, data: Data) -> Iterator[LogRecord | Filler]:
-        # Everything a record needs is in locals: this loop is most of what an audit costs.
+        # All state of this loop is in locals: it is most of an audit's cost.
         at, length = 0, len(data)
         stop = length if self.limit is None else min(length, self.limit - start)
         view = memoryview(data)
@@ -116,7 +115,7 @@ class Walk:
             yield found
 
     def _odd(self, data: Data, start: int, at: int, stop: int) -> LogRecord | Filler | None:
-        """What is no plain record: a filler, one with IPv6 hosts or of version 2, the end, or why it is none."""
+        """Anything but a plain record: a filler, one with IPv6 hosts or of version 2, the end, or damage."""
         lo, left = start + at, stop - at
         if left < BLANK_SIZE:
             if bytes(data[at:stop]).strip(b"\0") or self.limit is not None:
@@ -173,7 +172,7 @@ class Walk:
 
 
 def record_at(start: int, data: Data, at: int) -> LogRecord | None:
-    """The whole record that begins ``at`` bytes into the file that starts at ``start``; None if none does."""
+    """The whole record that begins ``at`` bytes into the file that starts at ``start``; None if there is none."""
     if len(data) - at < LEAST_SIZE:
         return None
     found = Walk([(start, data)])._odd(data, start, at, len(data))
@@ -181,7 +180,7 @@ def record_at(start: int, data: Data, at: int) -> LogRecord | None:
 
 
 class LogReading(NamedTuple):
-    """A log, read. ``start`` to ``end`` is what its files hold by their own account; records reach to ``where``."""
+    """A log's contents. ``start`` to ``end`` is its files' own range; records reach to ``where``."""
 
     start: int
     end: int
@@ -230,7 +229,7 @@ def audit(
     common_hi: int,
     records: bool = True,
 ) -> None:
-    """Record what a reading found: its records (if ``records``), chunks of the common range, and the audit itself.
+    """Record a reading: its records (if ``records``), chunks of the common range, and the audit itself.
 
     Chunks are [k * CHUNK, (k + 1) * CHUNK) clipped to [common_lo, common_hi): the same on every node that is read for
     this audit. ``f``: recovery or final; ``t``: ns.
@@ -245,7 +244,7 @@ def audit(
             queue = queues.get((names[:end], each.queue_id))
             if queue is None:
                 queue = queues[names[:end], each.queue_id] = each.queue
-            # A key alone is what simulated producers send: found without searching.
+            # Simulated producers send a key alone: found without searching.
             key = (
                 str(names[end + 7 :], "utf-8", "backslashreplace") if names[end + 2 : end + 7] == b"KEYS\x01" else None
             )
@@ -267,7 +266,6 @@ def audit(
 
 
 def _first_data(data: Data, at: int) -> int | None:
-    """Where the first byte that is not zero lies, from ``at`` on."""
     while at < len(data):
         piece = bytes(data[at : at + _SCAN])
         if piece != _ZEROS[: len(piece)]:

@@ -1,10 +1,10 @@
-"""One stored message record, seen from outside: where its fields lie, and what may be wrong with it.
+"""One stored message record, seen from outside: positions of its fields, and its possible damage.
 
-The fields are decoded when asked for, from the file's own bytes. Checked: sizes against each other, the body's CRC,
-that the record lies where it says it lies, and that no sector of its topic and properties is lost: 512 zeros at a
-multiple of 512 in its file. Nothing else is asked of their *text*, which may hold NUL. Shares no code with the broker
-that is judged. Layout: CommitLog, MessageExtEncoder and MessageDecoder of RocketMQ 4.9; MessageVersion of RocketMQ 5,
-whose version 2 has two bytes for the length of a topic over 127 bytes.
+The fields are decoded on access, from the file's own bytes. Checked: sizes against each other, the body's CRC, the
+record's own offset, and that no sector of its topic and properties is lost: 512 zeros at a multiple of 512 in its file.
+Their *text* is not checked and may contain NUL. Shares no code with the judged broker. Layout: CommitLog,
+MessageExtEncoder and MessageDecoder of RocketMQ 4.9; MessageVersion of RocketMQ 5, whose version 2 has two bytes for
+the length of a topic over 127 bytes.
 """
 
 from mmap import mmap
@@ -20,7 +20,6 @@ MAGIC = -626843481
 MAGIC_V2 = -626843477
 MAGIC_BLANK = -875286124
 _WIDE = MAGIC_V2 & 0xFF
-"""The last byte of version 2's magic."""
 BLANK_SIZE = 8
 LEAST_SIZE = 91
 SECTOR = 512
@@ -39,7 +38,6 @@ FLAG_AT = 16
 INT = Struct(">i")
 TRANSACTION = 0xC
 TYPES = {0x4: "prepared", 0x8: "commit", 0xC: "rollback"}
-"""MessageSysFlag's transaction types."""
 
 
 class LogRecord(NamedTuple):
@@ -51,10 +49,9 @@ class LogRecord(NamedTuple):
     queue_offset: int
     data: Data
     at: int
-    """Where the record begins in ``data``."""
     body_at: int
     topic_at: int
-    """Where the topic's first character lies in ``data``; its length is before it: see :attr:`topic_size`."""
+    """Position of the topic's first character in ``data``; its length is before it: see :attr:`topic_size`."""
 
     @property
     def raw(self) -> bytes:
@@ -72,7 +69,7 @@ class LogRecord(NamedTuple):
 
     @property
     def topic(self) -> str:
-        """The topic; bytes that are no UTF-8 are shown as such."""
+        """The topic; invalid UTF-8 is escaped."""
         at = self.topic_at
         return bytes(self.data[at : at + self.topic_size]).decode("utf-8", "backslashreplace")
 
@@ -87,7 +84,6 @@ class LogRecord(NamedTuple):
         return bytes(self.data[self.topic_at + self.topic_size + 2 : self.at + self.hi - self.lo])
 
     def value_of(self, name: bytes) -> str | None:
-        """One property's value; None if it is not there."""
         text = b"\x02" + self.properties
         at = text.find(b"\x02" + name + b"\x01")
         if at < 0:
@@ -98,12 +94,12 @@ class LogRecord(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """What the history calls the message: its KEYS, else its UNIQ_KEY."""
+        """The message's name in the history: its KEYS, else its UNIQ_KEY."""
         return self.value_of(b"KEYS") or self.value_of(b"UNIQ_KEY")
 
     @property
     def unique_key(self) -> str | None:
-        """The UNIQ_KEY, which real clients give every message of theirs, while KEYS may repeat; else the KEYS."""
+        """The UNIQ_KEY, which real clients set in every message, while KEYS may repeat; else the KEYS."""
         return self.value_of(b"UNIQ_KEY") or self.value_of(b"KEYS")
 
     @property
@@ -114,7 +110,7 @@ class LogRecord(NamedTuple):
 
     @property
     def content(self) -> str:
-        """What the history says of its content: see :mod:`harness.texts.content`."""
+        """The history's form of its content: see :mod:`harness.texts.content`."""
         properties = self.properties
         tags = (self.value_of(b"TAGS") if b"TAGS\x01" in properties else None) or ""
         (flag,) = INT.unpack_from(self.data, self.at + FLAG_AT)
@@ -140,12 +136,12 @@ class LogRecord(NamedTuple):
 
     @property
     def prepared(self) -> int:
-        """Where the half message of its transaction begins, if it has one."""
+        """Start of its transaction's half message, if it has one."""
         at = self._behind_hosts(PREPARED_AT)
         return int.from_bytes(self.data[at : at + 8], "big", signed=True)
 
     def _behind_hosts(self, place: int) -> int:
-        """Where in ``data`` a field behind the two hosts lies, whose place is that behind two IPv4 ones."""
+        """Position in ``data`` of a field behind the two hosts; ``place``: its position behind two IPv4 hosts."""
         flags = self.data[self.at + SYS_FLAG_AT + 3]
         return self.at + place + 12 * bool(flags & BORN_V6) + 12 * bool(flags & STORE_V6)
 
@@ -172,8 +168,6 @@ def stored_key(data: bytes) -> str | None:
 
 
 class Filler(NamedTuple):
-    """The rest of a file that the next record did not fit in: [lo, hi)."""
-
     lo: int
     hi: int
 
@@ -191,14 +185,14 @@ def fits(data: Data, topic_at: int, end: int) -> bool:
 
 
 def fits_wide(data: Data, topic_at: int, end: int) -> bool:
-    """The same of a version 2 record."""
+    """The same for a version 2 record."""
     topic_size = data[topic_at - 2] << 8 | data[topic_at - 1]
     at = topic_at + topic_size
     return topic_size < 1 << 15 and at + 2 <= end and data[at] < 128 and (data[at] << 8 | data[at + 1]) == end - at - 2
 
 
 def lost_sector(data: Data, topic_at: int, end: int) -> int | None:
-    """Where in ``data``, a whole file, the first lost sector of a record's topic and properties lies, if any does."""
+    """Position in ``data``, a whole file, of the first lost sector of a record's topic and properties, if any."""
     for at in range(topic_at + -topic_at % SECTOR, end - SECTOR + 1, SECTOR):
         if not any(data[at : at + SECTOR]):
             return at
@@ -206,7 +200,7 @@ def lost_sector(data: Data, topic_at: int, end: int) -> int | None:
 
 
 def why_not(data: Data, lo: int, at: int, stop: int, body_at: int, body_size: int) -> str | None:
-    """What is wrong with a record that begins well; None if nothing is. Its fixed part lies within ``stop``."""
+    """The damage of a record whose fixed part lies within ``stop``; None if there is none."""
     size, magic = START.unpack_from(data, at)
     end, before = at + size, length_size(magic)
     if end > stop:
@@ -229,12 +223,12 @@ def why_not(data: Data, lo: int, at: int, stop: int, body_at: int, body_size: in
 
 
 def why_size(size: int, left: int) -> str:
-    """Why a record of ``size`` bytes cannot lie where ``left`` are left."""
+    """Why a record of ``size`` bytes does not fit into ``left`` bytes."""
     if size < LEAST_SIZE:
         return f"size {size} is less than the smallest record's {LEAST_SIZE}"
     return f"size {size} reaches past the end: {left} bytes are left"
 
 
 def why_magic(magic: int) -> str:
-    """What ``magic`` is, since it is neither a record's nor a filler's."""
+    """Describes a ``magic`` that is neither a record's nor a filler's."""
     return "zero bytes" if magic == 0 else f"bad magic 0x{magic & 0xFFFFFFFF:08x}"

@@ -1,8 +1,8 @@
-"""Reads a broker's tables from outside: what GET_ALL_TOPIC_CONFIG and its like answer, and what config files hold.
+"""Reads a broker's tables from outside: answers to GET_ALL_TOPIC_CONFIG and similar requests, and config files.
 
-fastjson writes maps with numbers for keys without quotes; here they get them. Nothing is shared with the broker that is
-judged. Left out: tables of RocketMQ 5. Source: TopicConfigSerializeWrapper, SubscriptionGroupWrapper,
-ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper.
+fastjson writes numbers as keys without quotes; this reader adds them. Shares no code with the judged broker. Left out:
+tables of RocketMQ 5. Source: TopicConfigSerializeWrapper, SubscriptionGroupWrapper, ConsumerOffsetSerializeWrapper,
+DelayOffsetSerializeWrapper.
 """
 
 import json
@@ -17,14 +17,14 @@ from ...harness.texts.quoting import own_words
 BODIES = {
     "topics": "topicConfigTable", "groups": "subscriptionGroupTable", "offsets": "offsetTable", "delays": "offsetTable",
 }  # fmt: skip
-"""By table, where its body has its content."""
+"""By table: the field of its body with its content."""
 SHOWN = 40
-"""Bytes of what cannot be read that an error shows."""
+"""Bytes of unreadable content that an error shows."""
 _BARE_KEY = re.compile(r'"(?:[^"\\]|\\.)*"|([{,]\s*)(-?\d+)(\s*:)')
 
 
 class Table(NamedTuple):
-    """A table as read: ``detail`` is its content as JSON with sorted keys; no version where it has none."""
+    """A parsed table: ``detail`` is its content as JSON with sorted keys; no version if it has none."""
 
     detail: str
     counter: int | None = None
@@ -33,22 +33,22 @@ class Table(NamedTuple):
 
 @lru_cache(maxsize=256)
 def read(table: str, body: bytes) -> Table:
-    """Read one; ValueError for bytes that are no such table. Cached, since most tables are read again as they were."""
-    said = parsed(body)
-    version = said.get("dataVersion") or {}
-    if not isinstance(said.get(BODIES[table]), dict) or not isinstance(version, dict):
+    """Read one; ValueError for malformed bytes. Cached, since most tables are read several times unchanged."""
+    found = parsed(body)
+    version = found.get("dataVersion") or {}
+    if not isinstance(found.get(BODIES[table]), dict) or not isinstance(version, dict):
         raise ValueError(f"no {table}: {body[:SHOWN]!r}")
     counter, timestamp = version.get("counter"), version.get("timestamp")
     if not all(each is None or (type(each) is int and each in LONG) for each in (counter, timestamp)):
         raise ValueError(f"no data version of {table}: {body[:SHOWN]!r}")
-    return Table(json.dumps(said[BODIES[table]], sort_keys=True), counter, timestamp)
+    return Table(json.dumps(found[BODIES[table]], sort_keys=True), counter, timestamp)
 
 
 def read_delays(contents: Iterable[bytes | None]) -> Table:
     """Read the file of delay offsets as a broker does: the first of its contents, then its backup's, that is a table.
 
-    Without anything in either there are none; ValueError if something is in one and neither is a table. What a file
-    that was made and never written holds, zeros, is nothing.
+    Empty if both are; ValueError if one has content and neither is a table. The zeros of a file that was created and
+    never written count as empty.
     """
     wrong: ValueError | None = None
     for body in contents:
@@ -66,7 +66,7 @@ def record(
     add: Callable[..., None], now: Callable[[], int], node: str, audit: int, f: str, reading: Callable[[], Table],
     asked: int | None = None,
 ) -> None:  # fmt: skip
-    """Record a table, or that it cannot be read. ``asked``: when it was asked for, if that took a while."""
+    """Record a table, or that it is unreadable. ``asked``: the request's time, if the read took a while."""
     try:
         table = reading()
     except ValueError as why:
@@ -78,9 +78,9 @@ def record(
 
 
 def brokers(body: bytes) -> dict[str, dict[str, str]]:
-    """What a name server answers to GET_BROKER_CLUSTER_INFO: by broker name, addresses by broker id.
+    """The answer of a name server to GET_BROKER_CLUSTER_INFO: by broker name, addresses by broker id.
 
-    ValueError for bytes that are no such answer.
+    ValueError for a malformed answer.
     """
     table: Any = parsed(body).get("brokerAddrTable")
     try:
@@ -90,14 +90,14 @@ def brokers(body: bytes) -> dict[str, dict[str, str]]:
 
 
 def parsed(body: bytes) -> dict[str, object]:
-    """The object that the body is; ValueError for one that is none."""
+    """The object in a body; ValueError if it is not an object."""
     try:
-        said = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
+        found = json.loads(_BARE_KEY.sub(_quoted, body.decode()))
     except RecursionError:
         raise ValueError(f"nested too deeply: {body[:SHOWN]!r}") from None
-    if not isinstance(said, dict):
+    if not isinstance(found, dict):
         raise ValueError(f"no object: {body[:SHOWN]!r}")
-    return said
+    return found
 
 
 def _quoted(found: re.Match[str]) -> str:

@@ -1,1 +1,1 @@
-"""RocketMQ to a lab: its nodes and how they are run, its clients, and what is read of it."""
+"""RocketMQ for labs: its nodes and programs, its clients, and readers of its stores and answers."""

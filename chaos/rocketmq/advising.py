@@ -1,17 +1,17 @@
-"""What a configuration that somebody brought promises: the fact ``configuration`` of a run, and what ``advise`` says.
+"""The guarantees of a brought configuration: a run's fact ``configuration``, and the output of ``advise``.
 
 A JSON object, so that a report needs neither the files nor this module:
 
-    sides        of each side: side, file, version, values (keys and values as the reader took them, without secrets)
-    set          single settings, as they were typed
-    deployment   the deployment, and what PUT_OK promises, in sentences
-    faults       a row for each class of faults: fault, of, and what is lost, has a single copy, or is unavailable
-    changes      what to change first: change, avoids, costs, sets
+    sides        for each side: side, file, version, values (keys and values as read, without secrets)
+    set          single settings, as typed
+    deployment   the deployment, and the guarantee of PUT_OK, in sentences
+    faults       a row for each class of faults: fault, of, and the lost, single-copy and unavailable messages
+    changes      the most useful changes: change, avoids, costs, sets
     keys         remarks on keys that are missing, mistyped, or not tested
     deviations   known deviations that the settings do not avoid
-    avoided      ids of those that they rule out
+    avoided      ids of those that the settings avoid
 
-Without a file the settings are laid over those that trials draw, so there is no one deployment: only ``set`` is filled.
+Without a file the settings override drawn ones, so there is no single deployment: only ``set`` is filled.
 """
 
 from __future__ import annotations
@@ -31,15 +31,14 @@ from .configuration import SIDES, Given, Program
 Told = dict[str, Any]
 LISTS = ("sides", "set", "deployment", "faults", "changes", "keys", "deviations", "avoided")
 CELLS = ("lost", "single", "unavailable")
-"""The columns of a row of ``faults``."""
 OF_THE_LAB = "the lab replaces "
-"""How the reader's line begins that only concerns a run."""
+"""Prefix of the reader's lines that only apply to runs."""
 
 
 def brought(
     files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str], Program], releases: Mapping[str, str]
 ) -> tuple[Given, list[str]]:
-    """See :func:`.configuration.brought`; with what it promises. ``releases``: what runs, by side; empty: a model."""
+    """See :func:`.configuration.brought`; adds the guarantees. ``releases``: by side, empty for a model."""
     given, lines = configuration.brought(files, typed, runs)
     return given._replace(description=told(files, typed, lines, releases)), lines
 
@@ -47,24 +46,24 @@ def brought(
 def told(
     files: Mapping[str, Path], typed: Sequence[str], lines: Sequence[str], releases: Mapping[str, str]
 ) -> dict[str, Any]:
-    """What the module's text says. ``lines``: the reader's."""
+    """The object described above. ``lines``: the reader's."""
     found = Told({name: [] for name in LISTS}, set=[_typed(each) for each in typed])
     if not files:
         return found
-    said = {side: broker_file.values(files[side]) if side in files else {} for side in SIDES}
-    _lay(typed, said)
-    own = next((each["rocketmqVersion"] for each in said.values() if "rocketmqVersion" in each), VERSION)
-    # The reference is no release: it behaves as the default one, or as the files say.
-    versions = {side: each if (each := releases.get(side, own))[:1].isdigit() else VERSION for side in said}
+    values = {side: broker_file.values(files[side]) if side in files else {} for side in SIDES}
+    _lay(typed, values)
+    own = next((each["rocketmqVersion"] for each in values.values() if "rocketmqVersion" in each), VERSION)
+    # The reference has no release: it behaves as the default one, or as the files say.
+    versions = {side: each if (each := releases.get(side, own))[:1].isdigit() else VERSION for side in values}
     found["sides"] = [
         {"side": side, "file": without_secrets(str(files.get(side, ""))), "version": versions[side],
-         "values": {key: hidden(key, each) for key, each in sorted(said[side].items())}}
-        for side in said
+         "values": {key: hidden(key, each) for key, each in sorted(values[side].items())}}
+        for side in values
     ]  # fmt: skip
     if "slave" not in files:
-        said["slave"] |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
+        values["slave"] |= {"brokerRole": "SLAVE", "brokerId": "1", "namesrvAddr": "assumed"}
         lines = [*lines, "no --slave-conf: a slave with RocketMQ's defaults is assumed"]
-    pair = outlook.Pair(*({**said[side], "rocketmqVersion": versions[side]} for side in said))
+    pair = outlook.Pair(*({**values[side], "rocketmqVersion": versions[side]} for side in values))
     known = advice.unavoided(pair, releases)
     rows = outlook.table(pair, {each.id for each in known})
     return found | {
@@ -81,14 +80,14 @@ def told(
     }
 
 
-def _lay(typed: Sequence[str], said: Mapping[str, dict[str, str]]) -> None:
-    """Put single settings over the files'."""
+def _lay(typed: Sequence[str], values: Mapping[str, dict[str, str]]) -> None:
+    """Apply single settings on top of the files'."""
     for each in typed:
         key, _, value = (part.strip() for part in each.partition("="))
         side, dot, name = key.partition(".")
-        for own in [side] if dot and side in said else list(said):
+        for own in [side] if dot and side in values else list(values):
             if (name if own == side else key) != "brokerRole" or own == SIDES[0]:
-                said[own][name if own == side else key] = value
+                values[own][name if own == side else key] = value
 
 
 def _typed(text: str) -> str:

@@ -1,7 +1,6 @@
-"""One connection of a broker's through the taps of its link: which of its calls left it, and which were answered.
+"""One connection of a broker through its link's taps: the calls that left it, and their answers.
 
-An answer is told when it is about to reach the broker: one that the server gave and the link lost is none that the
-broker can act on.
+An answer is reported just before it reaches the broker: an answer that the link loses cannot affect the broker.
 """
 
 from __future__ import annotations
@@ -15,17 +14,17 @@ from ..observers.remoting_tap import RESPONSE, Header, RemotingTap
 REGISTER_BROKER = 103
 SUCCESS = 0
 MOST_WAITING = 64
-"""Calls of one connection that are not answered yet; the oldest are forgotten."""
+"""Unanswered calls of one connection; the oldest are dropped."""
 ADDRESSES = ("masterAddr", "haServerAddr")
 TABLES: Mapping[int, str] = MappingProxyType({21: "topics", 43: "offsets", 45: "delays", 201: "groups"})
-"""By the request's code, what a slave asks its master for."""
+"""By request code: the table that a slave requests from its master."""
 
 Note = Callable[..., None]
 """See :class:`pairproof.chaos.labs.real.taps.Sink`."""
 
 
 class CallsForwarder(Forwarder):
-    """``who``: the broker; ``codes``: of the requests that matter."""
+    """``who``: the broker; ``codes``: of the requests that are reported."""
 
     def __init__(self, who: str, note: Note, codes: Collection[int]) -> None:
         super().__init__()
@@ -34,10 +33,10 @@ class CallsForwarder(Forwarder):
         self._codes = codes
         self._said, self._hears = RemotingTap(), RemotingTap()
         self._waiting: dict[int, int] = {}
-        """By a request's number, its code."""
+        """By request number: its code."""
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         for header in self._said.feed(data):
             if header.code in self._codes and not header.flag & RESPONSE:
                 self._waiting[header.opaque] = header.code
@@ -45,8 +44,8 @@ class CallsForwarder(Forwarder):
                     del self._waiting[next(iter(self._waiting))]
                 self.asked(header.code)
 
-    def client_hears(self, data: bytes) -> None:
-        super().client_hears(data)
+    def client_receives(self, data: bytes) -> None:
+        super().client_receives(data)
         for header in self._hears.feed(data):
             code = self._waiting.pop(header.opaque, None) if header.flag & RESPONSE else None
             if code is not None:
@@ -71,7 +70,7 @@ class NamesForwarder(CallsForwarder):
 
 
 class TablesForwarder(CallsForwarder):
-    """A slave's to its master: tables that it fetches. That it got none its own log says."""
+    """A slave's to its master: table fetches. The slave's own log reports failed fetches."""
 
     def __init__(self, who: str, note: Note) -> None:
         super().__init__(who, note, TABLES)

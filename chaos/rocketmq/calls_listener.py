@@ -1,7 +1,7 @@
-"""Hears what keeps a client going, as events: its heartbeats, goodbyes, questions for routes and for its group's
-members, how each of these ends, and when a broker tells it that the group has changed.
+"""Records a client's upkeep as events: heartbeats, unregistrations, route and group member requests, their results, and
+a broker's notice that the group has changed.
 
-It stands in the place of the client's calls, and reads requests and answers with a reader of its own.
+It replaces the client's calls, and parses requests and answers with its own reader.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ CHANGED = 40
 NO_ROUTE = "TOPIC_NOT_EXIST"
 
 Tell = Callable[..., None]
-"""Records an event: kind, node, columns."""
+"""Records an event: type, node, columns."""
 
 
 class ListenedCalls(Calls):
-    """The calls of one client; ``node_at`` names the node behind an address."""
+    """The calls of one client; ``node_at`` maps an address to a node."""
 
     def __init__(self, client: Consumer | Producer, tell: Tell, node_at: Callable[[str], str]) -> None:
         super().__init__(client.io, self._heard)
         self.client = client
-        self.tell_event = tell
+        self.add_event = tell
         self.node_at = node_at
         self._next = 0
 
@@ -49,17 +49,16 @@ class ListenedCalls(Calls):
         op, self._next = self._next, self._next + 1
         columns = {"op": op, "f": f, "message": self.client.settings.client_id, "queue": fields.get("topic")}
         node = self.node_at(address)
-        self.tell_event("ask", node, status="asked", **columns)
+        self.add_event("ask", node, status="asked", **columns)
 
         def ended(outcome: Outcome) -> None:
             status, detail = self._told(f, outcome)
-            self.tell_event("ask", node, status=status, detail=detail, **columns)
+            self.add_event("ask", node, status=status, detail=detail, **columns)
             done(outcome)
 
         super().call(address, code, fields, body, ended, timeout_ns)
 
     def _told(self, f: str, outcome: Outcome) -> tuple[str, str | None]:
-        """How a call ended, and what the answer says."""
         if outcome.answer is None:
             return outcome.status, None
         try:
@@ -73,7 +72,6 @@ class ListenedCalls(Calls):
             return "unreadable", None
 
     def _leads(self, body: bytes) -> str:
-        """By broker name: id to node."""
         brokers: Any = parsed(body)["brokerDatas"]
         ways = {
             each["brokerName"]: {str(key): self.node_at(value) for key, value in sorted(each["brokerAddrs"].items())}
@@ -82,19 +80,18 @@ class ListenedCalls(Calls):
         return json.dumps(ways, sort_keys=True)
 
     def _heard(self, conn: Conn, command: Command) -> None:
-        """A broker asks or tells something."""
         if command.code == CHANGED and isinstance(self.client, Consumer):
             told = command.fields.get("consumerGroup") == self.client.settings.group
             line = self.by_conn.get(conn)
             if told and line is not None:
                 columns = {"op": self._next, "f": "changed", "message": self.client.settings.client_id}
                 self._next += 1
-                self.tell_event("ask", self.node_at(line.address), status="told", **columns)
+                self.add_event("ask", self.node_at(line.address), status="told", **columns)
         self.client.on_request(conn, command)
 
 
 def listen(client: Consumer | Producer, tell: Tell, node_at: Callable[[str], str]) -> None:
-    """Hear a client that has not been started yet."""
+    """Observe a client before its start."""
     calls = ListenedCalls(client, tell, node_at)
     client.calls = client.routes.calls = calls
     if isinstance(client, Consumer):

@@ -1,6 +1,6 @@
-"""The producers, readers and administrators of a trial: start calls, record how they end, keep each reader's place.
+"""The producers, readers and administrators of a trial: start calls, record their results, track each reader's offset.
 
-A client whose call ended in ``info`` goes on as a new process, as in Jepsen: its late answer could be taken for
+A client whose call ended in ``info`` continues as a new process, as in Jepsen: its late answer could be mistaken for
 another's.
 """
 
@@ -28,35 +28,34 @@ from .context import Context
 from .provision import TOPIC
 
 SEND_TIMEOUT_MS = 10_000
-"""Longer than any one send waits for a slave by default; several in turn may wait longer."""
+"""Longer than any single send's default wait for a slave; several in turn may wait longer."""
 MAX_SIZE = 4 * 1024 * 1024
 MAX_PULL = 32
-"""How many messages a reader asks for unless ``lab.pullMessages`` says."""
+"""Messages that a reader requests unless ``lab.pullMessages`` is set."""
 MAX_WORDS = 200
-"""Characters of an error's own words that a history keeps."""
+"""Longest error text in a history, in characters."""
 FLAGS = 4
-"""How many flags the messages have in turn, the first of them 0."""
+"""Messages cycle through this many flags from 0."""
 TAGS = ("", "a", "")
-"""The tags that they have in turn."""
+"""Messages cycle through these tags."""
 MORE_TAGS = ("", "a", "paidAa", "paidBB")
-"""Those once a group subscribes by tag: see ``BY_TAG``."""
+"""Used once a group subscribes by tag: see ``BY_TAG``."""
 ALL = "*"
-"""Whatever tags."""
-Place = tuple[int, str, int, str]
-"""Of a reader: its number, the node, the queue, and the tags that it asks for."""
+ReaderKey = tuple[int, str, int, str]
+"""Key of a reader's offset: its number, the node, the queue, and its tags."""
 WAITS_NOT = "\x02WAIT\x01false"
 GARBLED = (KeyError, ValueError, IndexError, BrokerError)
-"""What reading such an answer raises."""
+"""Exceptions for a malformed answer."""
 PULL_ANSWER = ("nextBeginOffset", "minOffset", "maxOffset", "suggestWhichBrokerId")
 
 
 def send_timeout_ms(settings: Args) -> int:
-    """How long the producers of a trial with these settings wait for an answer."""
+    """Timeout of a producer under these settings."""
     return int(settings.get("lab.sendTimeoutMs", SEND_TIMEOUT_MS))
 
 
 class Call(NamedTuple):
-    """One operation that was invoked. ``value``: a send's wait flag, a pull's offset."""
+    """One invoked operation. ``value``: a send's wait flag, a pull's offset."""
 
     client: str
     process: int
@@ -69,9 +68,9 @@ class Call(NamedTuple):
 
 
 class Clients:
-    """All clients of a trial. ``address`` gives a broker's, as clients reach it; ``client`` is for the lab to start.
+    """All clients of a trial. ``address`` returns a broker's, as clients reach it; the lab starts ``client``.
 
-    Of the trial's ``settings`` they keep to ``lab.sendTimeoutMs`` and ``lab.pullMessages``.
+    Of the trial's ``settings`` they use ``lab.sendTimeoutMs`` and ``lab.pullMessages``.
     """
 
     def __init__(
@@ -84,31 +83,30 @@ class Clients:
         self._most = int(settings.get("lab.pullMessages", 0))
         self._address_of = address
         self.tags: tuple[str, ...] = TAGS
-        """Of the messages that are sent, in turn."""
+        """Of the sent messages, in turn."""
         self.stored: dict[str, int] = {}
-        """By node: where the last message begins that it answered for, since it started."""
+        """By node: the start of the last message that it acked since its start."""
         self.in_flight = 0
         self.phase_of: dict[int, str] = {}
         self._processes: dict[str, int] = {}
         self._next_process = 0
         self._next_op = 0
         self._next_message = 0
-        self._places: dict[Place, int] = {}
+        self._places: dict[ReaderKey, int] = {}
 
     def probe(self) -> int:
-        """Start a small waiting send to the master; its operation number."""
+        """Start a small waiting send to the master; returns its operation number."""
         return self.send(0, 100, True, 0)
 
     def answered(self) -> bool:
-        """Whether no call is under way."""
         return not self.in_flight
 
     def send(self, producer: int, size: int, wait: bool, queue: int) -> int:
-        """Start a send to the master; its operation number, under which ``phase_of`` tells how it ended."""
+        """Start a send to the master; returns its operation number, whose result is in ``phase_of``."""
         return self.send_to(f"producer-{producer}", topology.MASTER, size, wait, queue)
 
     def send_to(self, client: str, node: str, size: int, wait: bool, queue: int, level: int = 0) -> int:
-        """Start a send to whatever broker, of a message that it is to hold back (``level``)."""
+        """Start a send to any broker of a message with a delay ``level``."""
         self.check(node, "a producer sends to")
         if size > MAX_SIZE:
             raise LabError(f"a message of {size} bytes is above the limit of {MAX_SIZE}; send a smaller one")
@@ -123,22 +121,19 @@ class Clients:
         return call.op
 
     def new_message(self) -> tuple[str, int, str]:
-        """Name, flag and tags of a message that is about to be sent."""
         number = self._next_message
         self._next_message += 1
         return f"m{number}", number % FLAGS, self.tags[number % len(self.tags)]
 
     def pull(self, reader: int, node: str, queue: int) -> None:
-        """Start a pull from where the reader stands at this broker."""
         self.check(node, "a reader pulls from")
         self._pull((reader, node, queue, ALL), "pull", {})
 
     def select(self, reader: int, node: str, queue: int, tags: str) -> None:
-        """Start a pull by tags from where the reader stands with them at this broker."""
         self.check(node, "a reader pulls from")
         self._pull((reader, node, queue, tags), "select", {"tags": tags})
 
-    def _pull(self, place: Place, f: str, wanted: dict[str, object]) -> None:
+    def _pull(self, place: ReaderKey, f: str, wanted: dict[str, object]) -> None:
         reader, node, queue, tags = place
         offset = self._places.get(place, 0)
         wanted |= {"most": self._most} if self._most else {}
@@ -148,14 +143,12 @@ class Clients:
         self.client.pull(self.address(call), TOPIC, queue, offset, self._most or MAX_PULL, done, tags)
 
     def change_topic(self, number: int, queues: int, node: str) -> None:
-        """An administrator creates or changes a topic."""
         name = f"t{number}"
         call = self._administer("topic", node, name, {"queues": queues})
         config = TopicConfig(name, queues, queues)
         admin.update_topic(self.client.calls, self.address(call), config, partial(self.ended, call))
 
     def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """An administrator creates or changes a consumer group."""
         config = SubscriptionGroupConfig(f"g{group}", broker_id=broker, which_broker_when_consume_slowly=slowly)
         detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
         call = self._administer("group", node, config.group_name, detail)
@@ -170,19 +163,16 @@ class Clients:
             raise UsageError(f"{does} {' or '.join(self.nodes)} (lab.slaves), not {node!r}")
 
     def new_process(self) -> int:
-        """The number of a process that has just begun."""
         self._next_process += 1
         return self._next_process - 1
 
     def new_op(self) -> int:
-        """The number of an operation that has just begun."""
         self._next_op += 1
         return self._next_op - 1
 
     def begin(
         self, client: str, f: str, node: str, message: str | None, queue: str | None = None, value: int | None = None
     ) -> Call:
-        """A call that is under way from now on; the process is the client's present one."""
         process = self._processes.get(client)
         if process is None:
             process = self._processes[client] = self.new_process()
@@ -190,7 +180,6 @@ class Clients:
         return Call(client, process, self.new_op(), f, node, message, queue, value)
 
     def over(self, call: Call, outcome: Outcome) -> None:
-        """A call is under way no more."""
         self.in_flight -= 1
         if outcome.phase == "info" and self._processes.get(call.client) == call.process:
             del self._processes[call.client]
@@ -207,11 +196,10 @@ class Clients:
         return call
 
     def sent(self, call: Call, outcome: Outcome) -> None:
-        """A send was answered, or not."""
         self.placed(call, outcome)
 
     def placed(self, call: Call, outcome: Outcome) -> tuple[int, int] | None:
-        """The same; where the record is, and its queue offset, if the answer says so."""
+        """The same; returns the record's offset and its queue offset, if the answer has them."""
         queue_offset = lo = hi = None
         if outcome.phase == "ok" and outcome.answer is not None:
             fields = outcome.answer.fields
@@ -225,7 +213,7 @@ class Clients:
         self.ended(call, outcome, queue_offset, lo, hi)
         return None if lo is None or queue_offset is None else (lo, queue_offset)
 
-    def _pulled(self, place: Place, call: Call, outcome: Outcome) -> None:
+    def _pulled(self, place: ReaderKey, call: Call, outcome: Outcome) -> None:
         following = low = high = suggested = None
         if outcome.phase == "ok" and outcome.answer is not None:
             try:
@@ -246,7 +234,7 @@ class Clients:
             at += found.size
 
     def unreadable(self, call: Call, why: Exception) -> None:
-        """The broker answered, and nobody can say what it did."""
+        """The broker's answer is malformed, so the call's effect is unknown."""
         self.ended(call, Outcome("info", UNREADABLE, None), remark=" ".join(quoted(why).split())[:MAX_WORDS])
 
     def ended(
@@ -266,7 +254,7 @@ class Clients:
         )  # fmt: skip
 
     def address(self, call: Call) -> str:
-        # Each process has connections of its own.
+        # Each process has its own connections.
         return f"{self._address_of(call.node)}#{call.process}"
 
 
@@ -276,7 +264,7 @@ def described(key: str, tags: str, wait: bool) -> str:
 
 
 def filled(key: str, size: int) -> bytes:
-    """A body of ``size`` bytes that tells whose it is."""
+    """A body of ``size`` bytes that identifies its message."""
     return (key.encode() * (size // len(key) + 1))[:size]
 
 
@@ -291,7 +279,7 @@ def _queue(number: int) -> str:
 
 
 def _long(text: str, base: int = 10) -> int:
-    """As Java reads it; ValueError for what is no such number."""
+    """Parse as Java does; ValueError for text that is not such a number."""
     found = int(text, base)
     if found not in LONG:
         raise ValueError(f"{text[:MAX_WORDS]} has more than 64 bits")

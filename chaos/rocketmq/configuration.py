@@ -1,15 +1,14 @@
-"""A configuration that somebody brings: real ``broker.conf`` files and single settings, as settings of every trial.
+"""A brought configuration: ``broker.conf`` files and single settings of a user, as settings of every trial.
 
 A setting of both nodes is written plainly, one of a side as ``slave.flushDiskType``; settings that only Java brokers
 have always name a side. They become part of every schedule, so a recorded finding is replayed without the files.
 
-With files a trial's settings are theirs: what a search or a scenario would set of a broker is left out, and a key that
-a file does not name has RocketMQ's default, ``ASYNC_MASTER`` for the master's role included; only what keeps a trial
-short stays as the lab has it (``haSendHeartbeatInterval``, ``maxMessageSize``, file sizes). Without files, single
-settings are laid over what is drawn. Files are read, and partly refused, by
-:mod:`pairproof.reference.shell.broker_file`. A key that RocketMQ does not have is named and left out where a file has
-it, as RocketMQ passes over it, and so is one that the model does not implement; both are refused where they were typed.
-What of this decides about loss is a remark (:attr:`Given.remarks`), which is said again beside the verdict.
+With files, they define all of a trial's broker settings: those of a search or scenario are ignored, and a missing key
+has RocketMQ's default, including ``ASYNC_MASTER`` for the master's role. Only settings that keep a trial short remain
+the lab's (``haSendHeartbeatInterval``, ``maxMessageSize``, file sizes). Without files, single settings override drawn
+ones. :mod:`pairproof.reference.shell.broker_file` reads files and rejects invalid ones. A key of a file that RocketMQ
+does not have, or that the model does not implement, is reported and ignored, as RocketMQ does; a typed one is rejected.
+An ignored key that affects loss becomes a remark (:attr:`Given.remarks`), which is repeated beside the verdict.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from .settings import OURS, RENAMED
 SIDES = (topology.MASTER, topology.SLAVES[0])
 LAB = "lab."
 KEPT = ("haCutReports", "totalMemory")
-"""Of what only the reference has: how its sockets and its machine are, which no broker's file says."""
+"""Settings that only the reference has: behaviour of its sockets and its machine, which no broker file defines."""
 FIELDS: Args = asdict(BrokerConfig())
-"""What the reference knows, with RocketMQ's defaults."""
+"""The reference's settings, with RocketMQ's defaults."""
 REPLACED = re.compile(
     r"brokerIP[12]|bindAddress|listenPort|haListenPort|haMasterAddress|namesrvAddr|brokerName|brokerClusterName|brokerId"
     r"|rocketmqHome|storePath\w*|\w+Paths?|mappedFileSize\w*|max(HashSlotNum|IndexNum)|enableControllerMode|enableDLegerCommitLog"
 )
-"""What the lab sets itself: addresses, ports, names, paths, the files' sizes, and that this is a pair."""
+"""Settings of the lab itself: addresses, ports, names, paths, file sizes, and the roles of the pair."""
 REPLICAS = "it decides how many brokers hold a message before PUT_OK"
 DECISIVE: Mapping[str, tuple[Scalar, str]] = {
     "transientStorePoolEnable": (
@@ -55,41 +54,37 @@ DECISIVE: Mapping[str, tuple[Scalar, str]] = {
     "duplicationEnable": (False, "it decides from which offset a log is served"),
     "enableSlaveActingMaster": (False, "it lets a slave act as the master, and the master wait for fewer slaves"),
 }
-"""What decides about loss and has no effect in the reference, or in some releases: RocketMQ's default, and how."""
+"""Settings that affect loss and have no effect in the reference, or in some releases: RocketMQ's default, and the
+effect.
+"""
 MASTERS_ONLY = ("transientStorePoolEnable",)
-"""These have no effect on a slave."""
 MAX_LINES, MAX_NAMED = 20, 100
-"""Keys with a line each, and in one line, that are named of a file."""
+"""Limits for a file's keys: with one line each, and in one common line."""
 ROLES, SLAVE = ("ASYNC_MASTER", "SYNC_MASTER"), "SLAVE"
 _CANONICAL = {new: old for old, new in RENAMED.items()}
 
 
 class Program(NamedTuple):
-    """What a side runs."""
-
     acts_on: Mapping[str, type]
     """The settings that have an effect, and their types."""
     release: str = ""
-    """Of RocketMQ. A model's may be empty: then ``rocketmqVersion`` says it."""
+    """Of RocketMQ. A model's may be empty: then ``rocketmqVersion`` applies."""
     is_model: bool = True
 
     def has(self, key: str) -> bool:
-        """Whether RocketMQ has this setting."""
         return key in (catalogue.of(self.release) if self.is_model else self.acts_on)
 
     def takes(self, key: str) -> bool:
-        """Whether it has an effect in a file: as RocketMQ does, a model passes over what its release does not have."""
+        """Whether it has an effect in a file: a model ignores settings that its release lacks, as RocketMQ does."""
         return key in self.acts_on and (key in OURS or self.has(key))
 
 
 class Given(NamedTuple):
-    """What somebody brought."""
-
     settings: Args
     is_whole: bool
-    """Whether it came as files, and stands for all that trials would set of a broker."""
+    """Whether it came as files, which define all broker settings of trials."""
     remarks: tuple[str, ...] = ()
-    """What of it was not tested although it decides about loss, or is not what production would do."""
+    """Untested settings that affect loss, and differences from production."""
     description: Mapping[str, Any] = {}
     """See :mod:`.advising`."""
 
@@ -99,23 +94,23 @@ class Given(NamedTuple):
 
 
 def reference(release: str = "") -> Program:
-    """The reference; ``release``: which RocketMQ it stands for."""
+    """The reference; ``release``: the RocketMQ that it models."""
     kinds = {key: type(value) for key, value in FIELDS.items()}
     return Program({**kinds, **{new: kinds[old] for old, new in RENAMED.items()}}, release)
 
 
 def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str], Program]) -> tuple[Given, list[str]]:
-    """The configuration, and lines that say what of it does not apply. ``files``, ``runs``: by side.
+    """The configuration, and lines on its ignored parts. ``files``, ``runs``: by side.
 
-    UsageError, with the remedy, for a value that cannot be read, a typed key that nobody knows, a master that is none.
+    UsageError, with the remedy, for an unreadable value, a typed unknown key, or a file with the wrong role.
     """
     lines: list[str] = []
     remarks: list[str] = []
-    said = {side: _read(path, runs(side)) for side, path in files.items()}
-    programs = {side: _released(runs(side), said, typed) for side in SIDES}
+    by_side = {side: _read(path, runs(side)) for side, path in files.items()}
+    programs = {side: _released(runs(side), by_side, typed) for side in SIDES}
     own: dict[str, dict[str, Scalar]] = {side: {} for side in SIDES}
     replaced: dict[str, None] = {}
-    for side, entries in said.items():
+    for side, entries in by_side.items():
         where, program = plain(str(files[side])), programs[side]
         remarks += _check_identity(where, side, entries)
         theirs = [key for key in entries if REPLACED.fullmatch(key) and _is_real(key, program)]
@@ -143,29 +138,30 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
 
 
 def check(files: Mapping[str, Path]) -> None:
-    """UsageError for what is no broker's properties file, or is not what its owner means."""
+    """UsageError for a file that is not a broker's, or that RocketMQ would read differently than intended."""
     for path in files.values():
         _read(path, reference())
 
 
 def of_side(side: str, settings: Args) -> dict[str, Scalar]:
-    """What is set of one side only, without its prefix."""
+    """The settings of one side only, without prefix."""
     return {key.removeprefix(f"{side}."): value for key, value in settings.items() if key.startswith(f"{side}.")}
 
 
 def side_of(node: str) -> str:
-    """The side that a node is on: every broker that is not a slave is on the master's."""
+    """A node's side: every broker that is not a slave is on the master's."""
     return SIDES[1] if node in topology.SLAVES else SIDES[0]
 
 
 def is_of_a_side(key: str) -> bool:
-    """Whether a setting is one side's."""
+    """Whether the key names one side."""
     return key.startswith(tuple(f"{side}." for side in SIDES))
 
 
 def check_setting(key: str, value: Scalar) -> None:
-    """UsageError for a schedule's setting that is not to be written to a broker's properties file: schedules also come
-    from strangers' files."""
+    """UsageError for a schedule's setting that must not be written to a broker's properties file: schedules may come
+    from untrusted files.
+    """
     if isinstance(value, str) and (not value.isprintable() or value.endswith("\\")):
         raise UsageError(f"{plain(key, MAX_SHOWN)} must be one line of printable text, not {quoted(value)}")
     own = key.partition(".")[2]
@@ -180,11 +176,10 @@ def _read(path: Path, program: Program) -> dict[str, Entry]:
         raise UsageError(str(why)) from None
 
 
-def _released(program: Program, said: Mapping[str, Mapping[str, Entry]], typed: Sequence[str]) -> Program:
-    """With its release."""
+def _released(program: Program, by_side: Mapping[str, Mapping[str, Entry]], typed: Sequence[str]) -> Program:
     key = "rocketmqVersion"
     named = [each.partition("=")[2].strip() for each in typed if each.partition("=")[0].strip() == key]
-    named += [entries[key].value for entries in said.values() if key in entries]
+    named += [entries[key].value for entries in by_side.values() if key in entries]
     return program._replace(release=program.release or (named or [BrokerConfig.rocketmqVersion])[0])
 
 
@@ -193,7 +188,7 @@ def _is_real(key: str, program: Program) -> bool:
 
 
 def _check_identity(where: str, side: str, entries: Mapping[str, Entry]) -> Iterator[str]:
-    """Remarks on role and id, which a lab sets itself; UsageError for what RocketMQ refuses."""
+    """Remarks on role and id, which a lab sets itself; UsageError for values that RocketMQ rejects."""
     role, number = entries.get("brokerRole"), entries.get("brokerId")
     is_master, wanted = side == SIDES[0], " or ".join(ROLES) if side == SIDES[0] else SLAVE
     if role is not None and (role.value == SLAVE) == is_master:
@@ -222,7 +217,7 @@ def _check_identity(where: str, side: str, entries: Mapping[str, Entry]) -> Iter
 
 
 def _remarks(where: str, side: str, untested: Mapping[str, Entry], program: Program) -> dict[str, str]:
-    """By key, a line for each that decides about loss, is not set to RocketMQ's default, and had no effect."""
+    """By key, a line for each setting that affects loss, differs from RocketMQ's default, and had no effect."""
     found = {}
     for key, each in untested.items():
         default, what = DECISIVE.get(key, (None, ""))
@@ -259,10 +254,10 @@ def _together(own: Mapping[str, Mapping[str, Scalar]], is_whole: bool) -> dict[s
     slave = {_CANONICAL.get(key, key): value for key, value in own[SIDES[1]].items()}
     for key, value in own[SIDES[0]].items():
         called = _CANONICAL.get(key, key)
-        # Without files a plain key is both sides'.
+        # Without files a plain key applies to both sides.
         is_common = called in FIELDS and (is_whole or called in ("brokerRole", *OURS, *slave))
         found[called if is_common else f"{SIDES[0]}.{called if called in FIELDS else key}"] = value
-    # A key that only the master's file names is the slave's default, not the master's value.
+    # A key that only the master's file has gets the slave's default, not the master's value.
     rest = (
         {key: FIELDS[key] for key in found if key in FIELDS and key not in (*slave, "brokerRole")} if is_whole else {}
     )
@@ -274,7 +269,7 @@ def _type(
 ) -> None:
     key, equals, value = (each.strip() for each in text.partition("="))
     if not equals or not key:
-        raise UsageError(f"--set wants key=value, such as flushDiskType=SYNC_FLUSH, not {quoted(text)}")
+        raise UsageError(f"--set needs key=value, such as flushDiskType=SYNC_FLUSH, not {quoted(text)}")
     if key.startswith(LAB):
         key = given("settings", key)
         lab[key] = _value(key, value, int)
@@ -294,7 +289,6 @@ def _type(
 
 
 def _unknown(key: str, programs: Sequence[Program]) -> str:
-    """Why a typed key has no effect, and what to do."""
     program = programs[0]
     if program.is_model and program.has(key):
         return (f"RocketMQ {program.release} has it, but the model does not implement it; test it with --target "
@@ -303,7 +297,7 @@ def _unknown(key: str, programs: Sequence[Program]) -> str:
         return f"{catalogue.lacks(program.release, key)}; leave it out, or test such a release"
     close = get_close_matches(key, sorted({each for one in programs for each in one.acts_on}), 1)
     hint = f"did you mean {close[0]}?" if close else "RocketMQ's documentation lists them"
-    return f"no broker of this target knows it; {hint}"
+    return f"no broker of this target has it; {hint}"
 
 
 def _value(key: str, text: str, kind: type, choices: tuple[str, ...] = ()) -> Scalar:

@@ -1,7 +1,7 @@
-"""The consumers of a trial: each a process on a machine of its own, and what they let others see, as events.
+"""The consumers of a trial: each a process on its own machine, and their observable actions as events.
 
-A consumer's calls are recorded as a plain client's are, with its group and the broker id that it chose. What concerns
-queues of another broker name says so by its node, since those queues have the same names.
+A consumer's calls are recorded like a plain client's, with its group and the broker id that it chose. Events on queues
+of another broker name include its node, since those queues have the same names.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from .provision import TOPIC
 
 
 class Call(NamedTuple):
-    """One call of a consumer."""
-
     op: int
     f: str
     node: str
@@ -40,12 +38,10 @@ class Call(NamedTuple):
     queue_offset: int | None
     value: int | None
     message: str | None = None
-    """Of one that is sent back."""
+    """For a message that is sent back."""
 
 
 class Listener:
-    """The listener of one consumer, see :class:`pairproof.reference.client.listener.Listener`."""
-
     def __init__(self, clients: Clients, settings: ConsumerSettings) -> None:
         self.clients = clients
         self.context = clients.context
@@ -55,10 +51,9 @@ class Listener:
         self.fixed = settings.default_broker_id if settings.connect_broker_by_user else None
         wanted = settings.topics[TOPIC]
         self.wanted = None if wanted == ALL else json.dumps({"tags": wanted})
-        """The tags that it subscribes to, as a history tells them; None: all."""
+        """Its subscribed tags, as recorded in a history; None: all."""
         self.process = clients.new_process()
         self.calls: dict[int, Call] = {}
-        """Those under way, by the consumer's own numbers."""
 
     def came(self) -> None:
         self.note("consumer", f=self.f, status="on", broker=self.fixed, detail=self.wanted)
@@ -67,7 +62,7 @@ class Listener:
         self.note("consumer", f=self.f, status="lost" if lost else "off")
 
     def route_learned(self, topic: str, route: TopicRouteData | None) -> None:
-        """A name server answered. What it says of another topic counts where it names brokers of the pair, too."""
+        """A name server answered. A route of another topic counts too if it names brokers of the pair."""
         brokers = route.broker_datas if route is not None else ()
         if topic != TOPIC and all(broker.broker_name == OTHER_NAME for broker in brokers):
             return
@@ -81,26 +76,21 @@ class Listener:
         self.note("route", status=status, detail=json.dumps(nodes, sort_keys=True))
 
     def query_began(self, op: int, queue: MessageQueue, broker_id: int, address: str) -> None:
-        """The group's offset is asked for."""
         self._began(op, "query", queue, broker_id, address)
 
     def query_ended(self, op: int, outcome: Outcome, offset: int | None) -> None:
         self._ended(op, outcome, offset)
 
     def assigned(self, queue: MessageQueue, offset: int) -> None:
-        """It took a queue."""
         self.note("assign", _owner(queue), status="on", queue=_name(queue), value=offset)
 
     def given_up(self, queue: MessageQueue, offset: int) -> None:
-        """It let a queue go."""
         self.note("assign", _owner(queue), status="off", queue=_name(queue), value=offset)
 
     def pull_began(self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str) -> None:
-        """It asks for messages."""
         self._began(op, "pull", queue, broker_id, address, value=offset, detail=self.wanted)
 
     def delivered(self, op: int, queue: MessageQueue, record: Record, raw: bytes) -> None:
-        """A message was handed to the application."""
         call = self.calls[op]
         self.context.delivered(self.process, call.op, call.node, record, raw, self.group)
 
@@ -114,18 +104,15 @@ class Listener:
     def commit_began(
         self, op: int, queue: MessageQueue, offset: int, broker_id: int, address: str, with_pull: bool
     ) -> None:
-        """It tells its progress."""
         self._began(op, "commit", queue, broker_id, address, offset, int(with_pull))
 
     def commit_ended(self, op: int, outcome: Outcome) -> None:
-        """The broker has it, or not."""
         call = self.calls[op]
         self._ended(op, outcome, call.queue_offset)
 
     def back_began(
         self, op: int, queue: MessageQueue, record: Record, level: int, most: int, broker_id: int, address: str
     ) -> None:
-        """A message is sent back."""
         told = {"at": record.physical_offset, "times": record.message.reconsume_times, "level": level, "most": most}
         call = Call(
             self.clients.new_op(), "back", self.context.node_at(address), _name(queue), broker_id, record.queue_offset,
@@ -135,7 +122,6 @@ class Listener:
         self._back(call, "asked", detail=json.dumps(told))
 
     def back_ended(self, op: int, outcome: Outcome) -> None:
-        """The broker has it, or not."""
         self._back(self.calls.pop(op), outcome.phase, status=outcome.status)
 
     def _back(self, call: Call, f: str, **columns: object) -> None:
@@ -145,7 +131,6 @@ class Listener:
         )  # fmt: skip
 
     def note(self, kind: str, node: str | None = None, **columns: object) -> None:
-        """Records what the consumer did."""
         self.add(self.context.now(), kind, node, process=self.process, group=self.group, **columns)
 
     def _began(
@@ -191,15 +176,15 @@ class Consumers:
         self.hosts: dict[tuple[int, int], Machine] = {}
 
     def join(self, group: int, consumer: int) -> None:
-        """Start one; nothing if it runs."""
+        """Start one; no effect if it runs."""
         if group == FALTERING:
-            raise UsageError(f"group {group} is of consumers that fail at messages: use falter, or another group")
+            raise UsageError(f"group {group} is for fail_consume: use that, or another group")
         if group in BY_TAG:
             self.clients.tags = MORE_TAGS
         self._come("join", group, consumer)
 
     def fail_consume(self, consumer: int, every: int, times: int, level: int, most: int) -> None:
-        """Start one that fails at messages, see CanFalter; nothing if it runs."""
+        """Start one that fails at messages, see CanFalter; no effect if it runs."""
 
         def fails(message: Record, tries: int) -> int | None:
             chosen = every and not crc32((key_of(message) or "").encode()) % every
@@ -231,7 +216,7 @@ class Consumers:
         return consumer
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
-        """One goes; nothing if it does not run."""
+        """One leaves; no effect if it does not run."""
         self._check("leave")
         host = self.hosts.get((group, consumer))
         if host is None or not isinstance(host.node, Consumer) or host.node.over:
@@ -245,11 +230,10 @@ class Consumers:
     def _check(self, op: str) -> None:
         if not self.name_servers:
             raise UsageError(
-                f"{op} needs a name server, from which consumers learn where brokers are: set lab.nameServer=1"
+                f"{op} needs a name server, from which consumers get broker addresses: set lab.nameServer=1"
             )
 
     def live(self) -> dict[str, list[Consumer]]:
-        """Those that run, by group."""
         found: dict[str, list[Consumer]] = {}
         for (group, _), host in sorted(self.hosts.items()):
             if isinstance(host.node, Consumer) and not host.node.over:
@@ -258,7 +242,7 @@ class Consumers:
 
     @property
     def groups(self) -> list[str]:
-        """All that ever had a consumer."""
+        """All groups that ever had a consumer."""
         return list(dict.fromkeys(group_name(group) for group, _ in sorted(self.hosts)))
 
     def stand_at(self, ends: Mapping[MessageQueue, int]) -> bool:
@@ -276,7 +260,7 @@ class Consumers:
 
 
 def key_of(record: Record) -> str | None:
-    """What the history calls a message."""
+    """The history's name for a message."""
     properties = properties_of(record.message.properties)
     return properties.get("KEYS") or properties.get("UNIQ_KEY")
 

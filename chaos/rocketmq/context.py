@@ -1,4 +1,4 @@
-"""What clients and consumers need of the lab that they play in; each lab has its own."""
+"""The lab's interface for clients and consumers; each lab has its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..observers.stored_record import stored_key
 
 
 class Context(Protocol):
-    """Where a trial's clients are seen: its clock, its history, and who is behind which address."""
+    """Observations of a trial's clients: its clock, its history, and the node of each address."""
 
     add: Callable[..., None]
     """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
@@ -20,15 +20,15 @@ class Context(Protocol):
     now: Callable[[], int]
     """The trial's time, ns."""
     node_at: Callable[[str], str]
-    """The node behind an address; the address itself if it is nobody's."""
+    """The node with this address; the address itself if there is none."""
 
     def end_of_record(self, node: str, lo: int) -> int | None:
-        """Where the record that a master put at ``lo`` ends; None if that is not known, or only later."""
+        """End of the record that a master stored at ``lo``; None if unknown, or not yet known."""
 
     def delivered(
         self, process: int, op: int, node: str, found: Record, data: bytes, group: str | None = None, f: str = "pull"
     ) -> None:
-        """One message of a pull's answer; ``group``: of the consumer that it was handed to; ``f``: the call's."""
+        """One message of a pull's answer; ``group``: of the consumer that received it; ``f``: the call's."""
         lo = found.physical_offset
         self.add(
             self.now(), "deliver", node, process=process, op=op, f=f, message=stored_key(data),
@@ -38,19 +38,17 @@ class Context(Protocol):
 
 
 class Machine(Protocol):
-    """Where one node of ours runs, a consumer say."""
-
     node: Node | None
 
     @property
     def io(self) -> Effects:
-        """What the node may do; a new one for each start."""
+        """The node's effects port; a new one for each start."""
 
     def start(self, build: Callable[[], Node]) -> None:
         """Start the node that ``build`` makes; it may use :attr:`io`."""
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Let the node act."""
+        """Call the node."""
 
     def kill(self) -> None:
-        """Its process ends without a word."""
+        """Its process ends without closing in an orderly way."""

@@ -12,18 +12,15 @@ POLL_S = 0.001
 
 
 class ControlledDisk(RealDisk):
-    """A store directory whose flushes obey a :class:`Control`."""
-
     def __init__(self, control: Control, root: Path, commit_log: Path | None = None) -> None:
         super().__init__(root, commit_log)
         self.control = control
 
     def sync(self, name: str) -> None:
-        """Make one file durable, unless the disk does not do it now."""
         control = self.control
         if control.get("stalled"):
             control.count("held")
-            # Bounded by the harness: when it ends, this process is ended, too.
+            # The harness limits the stall: at its end it ends this process, too.
             while control.get("stalled"):
                 time.sleep(POLL_S)
         slow_ms = control.get("slow_ms")

@@ -1,9 +1,9 @@
-"""Sends what visitors of brokers and name servers ask, and reads of the answers what the law compares.
+"""Sends the requests of conformance conversations, and extracts from the answers what the law compares.
 
-The steps, and what is to be answered, stand in ``pairproof.harness.rocketmq.conversations``; one visit a node, drawn
-by the
-trial's seed, over one connection or several. Here are the readers that steps name, and what answers give to later
-requests: :data:`READERS` and :data:`GIVEN`. In most visits no time passes; for the others see ``sim_visits_in_time``.
+``pairproof.harness.rocketmq.conversations`` has the steps and the allowed answers. The trial's seed draws one
+conversation a node, over one connection or several. This module has the readers that steps name, and the values that
+answers provide for later requests: :data:`READERS` and :data:`GIVEN`. Most conversations take no time; for the others
+see ``sim_long_conversations``.
 """
 
 from __future__ import annotations
@@ -24,39 +24,38 @@ from .frames import Form, padded
 from .questions import Answered
 
 SHOWN = ("KEYS", "TAGS", "colour", "TRAN_MSG")
-"""Properties that are read of a message; which others there are is the version's choice."""
+"""Message properties that are compared; the others depend on the version."""
 KEPT = (
     "brokerId", "consumeBroadcastEnable", "consumeEnable", "consumeFromMinEnable", "notifyConsumerIdsChangedEnable",
     "retryMaxTimes", "retryQueueNums", "whichBrokerWhenConsumeSlowly",
 )  # fmt: skip
-"""What is read of a group."""
+"""Compared fields of a group."""
 OF_TOPIC = ("readQueueNums", "writeQueueNums", "perm", "order", "topicFilterType", "topicSysFlag")
 QUEUES = ("readQueueNums", "writeQueueNums", "perm")
 SYSTEM_TOPICS = ("BenchmarkTest", "OFFSET_MOVED_EVENT", "SCHEDULE_TOPIC_XXXX", "SELF_TEST_TOPIC")
-"""What every broker of 4.9 and 5.x has."""
+"""Topics of every broker of 4.9 and 5.x."""
 REPLY = "_REPLY_TOPIC"
-"""The end of a topic's name, which begins with the cluster's."""
+"""Suffix of a topic's name after the cluster's."""
 TABLES = frozenset({"topicConfigTable", "subscriptionGroupTable"})
-"""What an answer with a whole table calls it."""
+"""Field names of an answer with a whole table."""
 Before = Sequence[Answered]
-"""The answers to the steps before."""
 
 
-# What an answer gives to later requests.
+# Values that an answer provides for later requests.
 
 
 def last_stored(before: Before) -> Mapping[str, str]:
-    """IndexError if none was."""
+    """IndexError if none was stored."""
     return [each for each in before if "msgId" in each.fields][-1].fields
 
 
 def place(before: Before) -> int:
-    """Where in the log the message lies that was stored last: its id ends with that, in hexadecimal digits."""
+    """Log offset of the last stored message: the end of its id, in hexadecimal digits."""
     return int(last_stored(before)["msgId"].split(",")[0][-16:], 16)
 
 
 def _delay(before: Before, level: str) -> int:
-    """The queue where messages of a delay wait, or of the last one there is; the settings were asked for before."""
+    """The queue of messages with a delay, at most of the last level; the settings were requested before."""
     (settings, *_) = [each.body.decode() for each in before if b"messageDelayLevel=" in each.body]
     (text,) = [each for each in settings.splitlines() if each.startswith("messageDelayLevel=")]
     return min(int(level), len(text.split(" "))) - 1
@@ -72,12 +71,12 @@ GIVEN: Mapping[str, Callable[..., object]] = {
 
 
 def refers(step: Step) -> bool:
-    """Whether what a step asks follows from an answer."""
+    """Whether a step's request depends on an answer."""
     return any(value.startswith("<") for value in step.asks.fields.values())
 
 
 def framed(step: Step, form: Form, number: int, before: Before) -> bytes:
-    """A step's request as bytes; LookupError or ValueError if it follows from an answer that was none."""
+    """A step's request as bytes; LookupError or ValueError if it depends on a failed answer."""
     own = padded if step.asks.is_padded else form
     return own(Request[step.asks.code], number, fields(step, before), step.asks.body)
 
@@ -93,7 +92,7 @@ def _given(value: str, before: Before) -> str:
     return str(GIVEN[name](before) if name in GIVEN else GIVEN[kind](before, level))
 
 
-# What is read.
+# Readers of answers.
 
 
 def _numbers(answered: Answered, before: Before, *names: str) -> str:
@@ -113,7 +112,7 @@ def _pulled(answered: Answered, before: Before) -> str:
 
 
 def _messages(answered: Answered) -> list[list[object]]:
-    """Place, body, flag, transaction, age, times, properties."""
+    """Offset, body, flag, transaction, age, times, properties."""
     return [
         [
             each["queue"], each["offset"], each["body"], each["flag"], each["flags"], each["born_ms"] - BORN_MS,
@@ -124,7 +123,6 @@ def _messages(answered: Answered) -> list[list[object]]:
 
 
 def _counted(answered: Answered, before: Before) -> str:
-    """How many messages came, and where the next ones are."""
     found = answer_reader.messages(answered.body)
     return as_text(messages=len(found), next=int(answered.fields["nextBeginOffset"]))
 
@@ -134,34 +132,32 @@ def _grown(answered: Answered, before: Before) -> str:
     return as_text(more=int(answered.fields["offset"]) - found[-1])
 
 
-def _again(answered: Answered, before: Before) -> str:
-    """What was stored once more of the message that was sent last."""
-    (told,) = answer_reader.messages(answered.body)
-    properties = told["properties"]
+def _second_copy(answered: Answered, before: Before) -> str:
+    (body,) = answer_reader.messages(answered.body)
+    properties = body["properties"]
     its_own = properties["ORIGIN_MESSAGE_ID"] == last_stored(before)["msgId"]
     kept = {name: properties.get(name) for name in ("TAGS", "colour")}
-    return as_text(body=told["body"], flag=told["flag"], times=told["times"], origin=its_own, kept=kept)
+    return as_text(body=body["body"], flag=body["flag"], times=body["times"], origin=its_own, kept=kept)
 
 
 def _indexed(answered: Answered, before: Before) -> str:
-    """Whether the index goes up to the last message that was found, and which those are."""
+    """Whether the index reaches the last found message, and the found messages."""
     where = [offset for offset, _ in answer_reader.records(answered.body)]
     found = answer_reader.messages(answered.body)
     up_to, last = int(answered.fields["indexLastUpdatePhyoffset"]), place(before)
-    # It may go further: a delayed message of somebody else may have come meanwhile.
+    # It may go further: another client's delayed message may have arrived since.
     goes = up_to == last or up_to >= last + found[-1]["size"]
     return as_text(bodies=[each["body"] for each in found], to_last=goes and where[-1] == last)
 
 
 def _stored_at(answered: Answered, before: Before) -> str:
-    """Whether the id that a producer was given names the broker that the message says, and where it is in the log."""
     ((offset, _),) = answer_reader.records(answered.body)
     host = bytes.fromhex(last_stored(before)["msgId"])[:8]
     return as_text(host=host == answer_reader.store_host(answered.body), offset=offset == place(before))
 
 
 def _queues(answered: Answered, before: Before, *names: str) -> str:
-    """These figures of each queue."""
+    """These values of each queue."""
     found = answer_reader.queues(answered.body, names)
     return as_text(queues={str(queue): numbers for queue, numbers in found.items()})
 
@@ -171,22 +167,20 @@ def _settings(answered: Answered, before: Before, *names: str) -> str:
 
 
 def _registered(answered: Answered, before: Before) -> str:
-    """The master, as the answer to a registration names it."""
     return as_text(master=answered.fields.get("masterAddr", ""), ha=answered.fields.get("haServerAddr", ""))
 
 
 def _compared(answered: Answered, before: Before) -> str:
-    told: Any = parsed(answered.body) if answered.body else {}
-    return as_text(changed=answered.fields["changed"], counter=told.get("counter"))
+    body: Any = parsed(answered.body) if answered.body else {}
+    return as_text(changed=answered.fields["changed"], counter=body.get("counter"))
 
 
-def _version(told: Any, before: Before) -> str:
-    """Whether a table's version is a later one than when it was asked for last."""
-    kinds = told.keys() & TABLES
+def _version(body: Any, before: Before) -> str:
+    kinds = body.keys() & TABLES
     for each in reversed(before):
         last: Any = parsed(each.body) if each.body else {}
         if kinds & last.keys():
-            first, then = (each["dataVersion"] for each in (last, told))
+            first, then = (each["dataVersion"] for each in (last, body))
             return as_text(grown=then["counter"] > first["counter"], later=then["timestamp"] >= first["timestamp"])
     return as_text(grown=None)
 
@@ -195,86 +189,84 @@ def _listed(table: Any, name: str, names: Iterable[str]) -> list[object] | None:
     return None if name not in table else [table[name][each] for each in names]
 
 
-def _system_topics(told: Any, before: Before) -> str:
-    """How many queues to read and to write they have."""
+def _system_topics(body: Any, before: Before) -> str:
+    """Their numbers of queues to read and to write."""
     found = {
         REPLY if name.endswith(REPLY) else name: [each["readQueueNums"], each["writeQueueNums"]]
-        for name, each in told["topicConfigTable"].items()
+        for name, each in body["topicConfigTable"].items()
         if name in SYSTEM_TOPICS or name.endswith(REPLY)
     }  # fmt: skip
     return as_text(topics=found)
 
 
-def _clients(told: Any) -> list[str]:
-    return sorted(each["clientId"] for each in told["connectionSet"])
+def _clients(body: Any) -> list[str]:
+    return sorted(each["clientId"] for each in body["connectionSet"])
 
 
-def _taken(told: Any, before: Before) -> str:
+def _taken(body: Any, before: Before) -> str:
     topics = {
         topic: [each["subString"], sorted(each["tagsSet"]), sorted(each["codeSet"]), each["subVersion"]]
-        for topic, each in told["subscriptionTable"].items()
+        for topic, each in body["subscriptionTable"].items()
     }
-    ways = [told[each] for each in ("consumeType", "messageModel", "consumeFromWhere")]
-    return as_text(clients=_clients(told), ways=ways, topics=topics)
+    ways = [body[each] for each in ("consumeType", "messageModel", "consumeFromWhere")]
+    return as_text(clients=_clients(body), ways=ways, topics=topics)
 
 
-def _subscribed(told: Any, before: Before) -> str:
-    """To what the group has subscribed, and by which version."""
-    found = told["subscriptionTable"]
+def _subscribed(body: Any, before: Before) -> str:
+    found = body["subscriptionTable"]
     return as_text(topics={name: [each["subString"], each["subVersion"]] for name, each in found.items()})
 
 
-def _route(told: Any, before: Before) -> str:
-    queues = {each["brokerName"]: [each[name] for name in QUEUES] for each in told["queueDatas"]}
-    brokers = {each["brokerName"]: each["brokerAddrs"] for each in told["brokerDatas"]}
-    filters = {address: each for address, each in told.get("filterServerTable", {}).items() if each}
+def _route(body: Any, before: Before) -> str:
+    queues = {each["brokerName"]: [each[name] for name in QUEUES] for each in body["queueDatas"]}
+    brokers = {each["brokerName"]: each["brokerAddrs"] for each in body["brokerDatas"]}
+    filters = {address: each for address, each in body.get("filterServerTable", {}).items() if each}
     return as_text(queues=queues, brokers=brokers, filters=filters)
 
 
-def _flagged(told: Any, before: Before) -> str:
-    (queues,), (broker,) = told["queueDatas"], told["brokerDatas"]
+def _flagged(body: Any, before: Before) -> str:
+    (queues,), (broker,) = body["queueDatas"], body["brokerDatas"]
     numbers = [queues[each] for each in (*QUEUES, "topicSysFlag")]
     return as_text(queues=numbers, brokers=broker["brokerAddrs"], cluster=broker["cluster"])
 
 
-def _cluster(told: Any, before: Before) -> str:
-    broker = told["brokerAddrTable"].get(BROKER)
-    names = told["clusterAddrTable"].get(CLUSTER, [])
+def _cluster(body: Any, before: Before) -> str:
+    broker = body["brokerAddrTable"].get(BROKER)
+    names = body["clusterAddrTable"].get(CLUSTER, [])
     return as_text(brokers=sorted(names), addresses=None if broker is None else broker["brokerAddrs"])
 
 
 OF_BODIES: Mapping[str, Callable[..., str]] = {
-    "members": lambda told, before: as_text(clients=sorted(told["consumerIdList"])),
-    "connected": lambda told, before: as_text(clients=_clients(told)),
-    "locked": lambda told, before: as_text(queues=sorted(each["queueId"] for each in told["lockOKMQSet"])),
-    "readers": lambda told, before, topic: as_text(
-        groups=sorted(each.removeprefix(topic) for each in told["groupList"])
+    "members": lambda body, before: as_text(clients=sorted(body["consumerIdList"])),
+    "connected": lambda body, before: as_text(clients=_clients(body)),
+    "locked": lambda body, before: as_text(queues=sorted(each["queueId"] for each in body["lockOKMQSet"])),
+    "readers": lambda body, before, topic: as_text(
+        groups=sorted(each.removeprefix(topic) for each in body["groupList"])
     ),
-    "topic": lambda told, before, name: as_text(topic=_listed(told["topicConfigTable"], name, OF_TOPIC)),
-    "group": lambda told, before, name: as_text(group=_listed(told["subscriptionGroupTable"], name, KEPT)),
-    "listed": lambda told, before: as_text(topics=[each for each in told["topicList"] if each == CONVERSED]),
-    "all listed": lambda told, before: as_text(
-        topics=sorted(each for each in told["topicList"] if each.startswith(CONVERSED))
+    "topic": lambda body, before, name: as_text(topic=_listed(body["topicConfigTable"], name, OF_TOPIC)),
+    "group": lambda body, before, name: as_text(group=_listed(body["subscriptionGroupTable"], name, KEPT)),
+    "listed": lambda body, before: as_text(topics=[each for each in body["topicList"] if each == CONVERSED]),
+    "all listed": lambda body, before: as_text(
+        topics=sorted(each for each in body["topicList"] if each.startswith(CONVERSED))
     ),
     "version": _version, "system topics": _system_topics, "taken": _taken, "subscribed": _subscribed,
     "route": _route, "flagged": _flagged, "cluster": _cluster,
 }  # fmt: skip
-"""What reads a body of JSON."""
 READERS: Mapping[str, Callable[..., str]] = {
     "numbers": _numbers,
     "stored": lambda answered, before: as_text(offset=int(answered.fields["queueOffset"]), **_stored(answered)),
     "stored elsewhere": lambda answered, before: as_text(**_stored(answered)),
     "found": lambda answered, before: as_text(messages=_messages(answered)),
     "group changed": lambda answered, before: as_text(group=answered.fields["consumerGroup"]),
-    "pulled": _pulled, "counted": _counted, "grown": _grown, "again": _again, "indexed": _indexed,
+    "pulled": _pulled, "counted": _counted, "grown": _grown, "again": _second_copy, "indexed": _indexed,
     "stored at": _stored_at, "queues": _queues, "settings": _settings, "registered": _registered,
     "compared": _compared,
 }  # fmt: skip
-"""By what steps name: what reads an answer, with those before it."""
+"""By name in a step: the reader of an answer, with the answers before it."""
 
 
 def read(step: Step, answered: Answered, before: Before) -> str | None:
-    """What is read of an answer; ValueError, LookupError, TypeError or AttributeError if it is not of its form."""
+    """The compared part of an answer; ValueError, LookupError, TypeError or AttributeError if it is malformed."""
     if not step.asks.reads:
         return None
     name, *more = step.asks.reads
@@ -284,7 +276,7 @@ def read(step: Step, answered: Answered, before: Before) -> str | None:
 
 
 def chosen(seed: str, node: str, conversations: Sequence[Conversation]) -> Conversation:
-    """What this node is asked at the end of this trial."""
+    """This node's conversation at the end of this trial."""
     return Random(f"{seed}/visit/{node}").choice(conversations)
 
 

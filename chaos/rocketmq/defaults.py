@@ -1,8 +1,8 @@
-"""What the reference's brokers are set to where a trial sets nothing, written down a second time.
+"""Default settings of the reference's brokers, written down a second time.
 
-A history says how its nodes are set by what the lab gave them, completed from here. Were it completed by the broker
-that is judged, a wrong default, or a value that the broker reads wrongly, would excuse itself. Source: BrokerConfig,
-MessageStoreConfig of RocketMQ 4.9.7; names and addresses are the lab's.
+A history records its nodes' settings as the lab set them, completed from here. If the judged broker completed them, its
+own wrong default, or misread value, would excuse it. Source: BrokerConfig, MessageStoreConfig of RocketMQ 4.9.7; names
+and addresses are the lab's.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ DEFAULTS: Mapping[str, Scalar] = MappingProxyType({
 
 
 def completed(given: Mapping[str, object]) -> dict[str, Scalar]:
-    """Every setting with its value: the one that was given, as text or as it is, or the default."""
+    """Every setting with its value: the given one, as text or unchanged, or the default."""
     return {**DEFAULTS, **{key: _of_kind(DEFAULTS[key], value) for key, value in given.items()}}
 
 

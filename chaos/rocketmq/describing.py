@@ -1,7 +1,7 @@
-"""What a write-up says of RocketMQ's programs: their names, their Java, and their settings' defaults.
+"""RocketMQ's programs in a write-up: their names, their Java, and their settings' defaults.
 
-Defaults are asked of the version's own classes, some of them made of what the machine is (its name, its first address,
-its number of processors). ``BrokerStartup -p`` would not do: that of 5.5.0 leaves the store's settings out.
+Defaults come from the version's own classes; some depend on the machine (its name, first address, processors).
+``BrokerStartup -p`` would not do: in 5.5.0 it omits the store's settings.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ CLASSES = (
     "org.apache.rocketmq.remoting.netty.NettyClientConfig",
     "org.apache.rocketmq.store.config.MessageStoreConfig",
 )
-"""In which BrokerStartup looks for the keys of a properties file."""
 BY_STARTUP = {"listenPort": "10911"}
-"""What BrokerStartup sets itself before it reads the file."""
 _SETTING = re.compile(r"^default (\w+)=(.*)$", re.MULTILINE)
 PRINTING = """
 public class Defaults {
@@ -45,14 +43,14 @@ public class Defaults {
 
 
 def product(jars: Path) -> str:
-    """``Apache RocketMQ 4.9.7 (rocketmq-broker-4.9.7.jar)``, by the jar that is there."""
+    """``Apache RocketMQ 4.9.7 (rocketmq-broker-4.9.7.jar)``, by the jar's name."""
     found = releases(jars)
     return f"Apache RocketMQ {found[0]} ({BROKER_JAR}{found[0]}.jar)" if found else "Apache RocketMQ, version unknown"
 
 
 @cache
 def defaults(jars: Path) -> Mapping[str, str]:
-    """By name. LabError if they cannot be found out."""
+    """By name. LabError if they cannot be determined."""
     with tempfile.TemporaryDirectory() as home:
         source = Path(home) / "Defaults.java"
         source.write_text(PRINTING)
@@ -60,8 +58,8 @@ def defaults(jars: Path) -> Mapping[str, str]:
         try:
             done = programs.run([*command, *CLASSES], PRINT_S, jvm.environment(os.environ))
         except subprocess.TimeoutExpired:
-            raise LabError(f"RocketMQ did not say its defaults within {PRINT_S} s") from None
+            raise LabError(f"RocketMQ did not print its defaults within {PRINT_S} s") from None
     found = dict(_SETTING.findall(done.stdout))
     if done.returncode != 0 or not found:
-        raise LabError("RocketMQ's classes did not say their defaults (this needs a JDK)")
+        raise LabError("RocketMQ's classes did not print their defaults (this needs a JDK)")
     return found | BY_STARTUP

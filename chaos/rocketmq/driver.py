@@ -1,4 +1,4 @@
-"""What operations and the script of a trial with real processes are for a RocketMQ pair."""
+"""Operations and script queries of a trial with real processes for a RocketMQ pair."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from ..targets.rocketmq import RocketMQTarget
 
 REFUSALS = 2
-"""After so many, once all faults are over, a slave has diverged and will not converge."""
+"""A slave with this many refusals after the last fault has diverged and will not converge."""
 LOG = ("commitlog/",)
 CHANGES = ("topic", "group", "delete-topic", "delete-group", "commit")
-"""Calls that change tables, whatever comes of them."""
+"""Calls that may change tables, whatever their result."""
 TABLES_WAYS = frozenset((*topology.META_LINKS, *topology.FAST_LINKS, *topology.NAMES_LINKS))
-"""What slaves copy their master's tables over, and learn of it."""
+"""Links over which slaves copy their master's tables and get its address."""
 
 
 class RocketMQDriver(Driver):
-    """Clients and consumers live in this process, on the same loop as the taps."""
+    """Clients and consumers run in this process, on the same loop as the taps."""
 
     parts: tuple[Clients, OtherSends, Recreating, Consumers, RoguePeers]
     clients: Clients
@@ -74,36 +74,37 @@ class RocketMQDriver(Driver):
         if node not in self.configs:
             return None
         program: Any = self.world.nodes[node].program
-        # Of the program that it runs now: another one may have taken its place.
+        # Of its present program: another one may have replaced the first.
         config = placed(node, program.config, self.world.links)
         return json.dumps({**program.more, **shown(config, program.memory_given)}, sort_keys=True)
 
     def stand(self, nodes: Collection[str]) -> bool:
-        """A slave that asks a name server before its master has registered hears of it only much later.
+        """A slave that asks a name server before its master has registered learns of it much later.
 
-        A Java broker that serves has registered already, or tries again 10 s later, as a slave that started meanwhile
-        does: a wait for that would gain nothing.
+        A serving Java broker has registered already, or retries 10 s later, as a concurrently started slave does:
+        waiting would not help.
         """
         master = self.world.nodes[topology.MASTER]
         known = (master.name, master.incarnation) in self.readings.registered
         return known or not (self.has_names and topology.MASTER in nodes and "register" in master.program.tells)
 
-    def _tells(self, node: str, kind: str) -> bool:
-        """Whether a node says such a thing, so that it can be waited for."""
+    def _reports(self, node: str, kind: str) -> bool:
+        """Whether a node reports this event type, so that the driver can wait for it."""
         return kind in self.observed or kind in self.world.nodes[node].program.tells
 
     def linked(self) -> bool:
-        return len(self.readings.heard_from) >= len(self.pair) - 1
+        return len(self.readings.reporting_slaves) >= len(self.pair) - 1
 
     def ends(self) -> set[int | None]:
-        """A node that answered for a message which its files do not show yet has no end: where it stores into a pool of
-        its process (``transientStorePoolEnable``) the message follows, and an audit before that would miss it."""
+        """A node has no end while its files lack a message that it acked: with a pool in its process
+        (``transientStorePoolEnable``) the message follows, and an earlier audit would miss it.
+        """
         ends, nodes, stored = self.world.evidence.log_ends, self.world.nodes, self.clients.stored
         shown = {name: end for name, end in ends.items() if stored.get(name, -1) < end}
         return {shown.get(name) if nodes[name].is_up else None for name in self.pair}
 
     def resting(self) -> Callable[[], bool]:
-        """Whether every node agrees, is refused for good, or does not come up."""
+        """Whether every node agrees, is refused for good, or does not start."""
         self.readings.refusals.clear()
         return self._came_to_rest
 
@@ -119,15 +120,16 @@ class RocketMQDriver(Driver):
         return all(
             self.readings.dispatched.get(name) == self.world.evidence.log_ends.get(name)
             for name in self.pair
-            if self.world.nodes[name].is_up and self._tells(name, "dispatch")
+            if self.world.nodes[name].is_up and self._reports(name, "dispatch")
         )
 
-    def is_owed_copies(self) -> bool:
-        """A slave's tables are its master's since they were provided, or first copied, unless the trial changed them.
+    def has_pending_copies(self) -> bool:
+        """A slave's tables equal its master's since they were provided, or first copied, unless the trial changed them.
 
-        A trial that does not wait cannot break the laws of metadata, which judge only what had the time to be copied.
+        A trial that does not wait cannot violate the laws of metadata, which judge only changes that had time to be
+        copied.
         """
-        return any(map(_touches_tables, self.world.recorder.events))
+        return any(map(_affects_tables, self.world.recorder.events))
 
     def copied(self, since_ns: int) -> bool:
         copies = self.readings.copies
@@ -165,14 +167,14 @@ class RocketMQDriver(Driver):
         self.machines.close()
 
 
-def _touches_tables(event: Event) -> bool:
-    """Whether it may change topics, groups or offsets, or keeps slaves from copying them."""
+def _affects_tables(event: Event) -> bool:
+    """Whether it may change topics, groups or offsets, or prevent slaves from copying them."""
     match event.kind:
         case "consumer":
             return True
         case "invoke":
             if event.f == "send":
-                # A message that is held back moves the table of delays; one to a new topic makes the topic.
+                # A delayed message moves the table of delays; one to a new topic creates the topic.
                 return "level" in payload(event.detail) or not (event.queue or "").startswith(f"{TOPIC}/")
             return event.f in CHANGES
         case "fault":

@@ -1,7 +1,7 @@
-"""Makes ``docs/rocketmq-evidence.md``: how each law is judged of a Java broker, and on which controls that was tried.
+"""Makes ``docs/rocketmq-evidence.md``: how each law is checked on a Java broker, and the controls that tried it.
 
-What is observable is asked of the targets; of each kind of event this module says who provides it, and of each law
-that became observable by the broker's files or log where it fired and where it was silent.
+Targets define what is observable. This module adds the source of each event type, and, for each law that became
+observable through the broker's files or log, the controls in which it fired or stayed silent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGE = "rocketmq-evidence.md"
 VERSIONS = ("rocketmq-4.9.7", "rocketmq-5.5.0")
 HEAD = """<!-- Made by python -m pairproof.chaos.rocketmq.evidence_page; change the code, not this page. -->
 
-# What the laws see of a Java broker
+# Evidence from a Java broker
 
 A Java broker writes no trace, so its events come from files, logs and taps
 ([why](decisions/0050-evidence-from-outside.md)). Laws that need an event type which none of these shows are not
@@ -40,7 +40,9 @@ MEANS: Mapping[str, str] = MappingProxyType({
     "expire": "commit log files: the oldest are gone",
     "diverged": "broker log, 4.9.3 to 4.9.x: `slave[...] request offset=... greater than local commitLog offset=...`",
 })  # fmt: skip
-"""Kinds of event that others tell of a Java broker; of any target clients, taps, the lab and audits record the rest."""
+"""Event types that are observed on a Java broker from outside; for any target, clients, taps, the lab and audits record
+the others.
+"""
 
 
 NOTHING = ("not observable from outside", "simulation only")
@@ -51,14 +53,14 @@ class Control(NamedTuple):
     """A scenario that was played on real brokers."""
 
     violated: tuple[str, ...] = ()
-    """Which of the laws below, each of them rightly."""
-    told: frozenset[str] = frozenset({"append", "cut", "expire", "diverged"})
-    """The kinds of :data:`MEANS` that were observed then: it says nothing of laws that need another one."""
+    """The laws below that it violated, each of them rightly."""
+    observed_types: frozenset[str] = frozenset({"append", "cut", "expire", "diverged"})
+    """The event types of :data:`MEANS` that were observed then; it is no control of laws that need another one."""
 
 
-QUEUES_TOLD = Control(told=Control().told | {"register", "dispatch"})
-NAMES_TOLD = Control(told=Control().told | {"register"})
-SYNCS_TOLD = Control(told=NAMES_TOLD.told | {"sync"})
+QUEUES_OBSERVED = Control(observed_types=Control().observed_types | {"register", "dispatch"})
+NAMES_OBSERVED = Control(observed_types=Control().observed_types | {"register"})
+SYNCS_OBSERVED = Control(observed_types=NAMES_OBSERVED.observed_types | {"sync"})
 CONTROLS: Mapping[str, Control] = MappingProxyType({
     "`master-power-async-flush`, 4.9.7": Control(
         ("ack-replicated", "ha-ack-identity", "ha-divergence-refused", "ha-start-offset"),
@@ -66,19 +68,18 @@ CONTROLS: Mapping[str, Control] = MappingProxyType({
     "`master-kill-under-load`, 4.9.7": Control(),
     "`slave-wiped`, 4.9.7": Control(),
     "`slave-promoted-by-operator` [wiped], 4.9.7": Control(),
-    "`other-broker-name-goes-on`, 4.9.7": SYNCS_TOLD,
-    "`consumer-lives-through-master-loss`, 4.9.7": SYNCS_TOLD,
-    "`metadata-change-during-partition`, 4.9.7": SYNCS_TOLD,
-    "`name-server-loss`, 4.9.7": NAMES_TOLD,
-    "`other-broker-name-goes-on`, 5.5.0": NAMES_TOLD,
-    "`consumer-lives-through-master-loss`, 5.5.0": SYNCS_TOLD,
-    "`master-kill-under-load`, 4.9.7, again": QUEUES_TOLD,
-    "sends and pulls of two queues, 4.9.7": QUEUES_TOLD,
-    "sends and pulls of two queues, 5.5.0": QUEUES_TOLD,
+    "`other-broker-name-goes-on`, 4.9.7": SYNCS_OBSERVED,
+    "`consumer-lives-through-master-loss`, 4.9.7": SYNCS_OBSERVED,
+    "`metadata-change-during-partition`, 4.9.7": SYNCS_OBSERVED,
+    "`name-server-loss`, 4.9.7": NAMES_OBSERVED,
+    "`other-broker-name-goes-on`, 5.5.0": NAMES_OBSERVED,
+    "`consumer-lives-through-master-loss`, 5.5.0": SYNCS_OBSERVED,
+    "`master-kill-under-load`, 4.9.7, again": QUEUES_OBSERVED,
+    "sends and pulls of two queues, 4.9.7": QUEUES_OBSERVED,
+    "sends and pulls of two queues, 5.5.0": QUEUES_OBSERVED,
 })  # fmt: skip
 
 YOUNGER = frozenset({"route-reported"})
-"""Laws that are younger than the controls: none of these says anything of them."""
 
 PLAYED = """
 Controls on real brokers, by number. A violated law names a deviation of RocketMQ; a silent one may have had nothing to
@@ -93,18 +94,18 @@ def made() -> str:
 
 
 def observed() -> dict[str, frozenset[str]]:
-    """By target: the kinds of event that the process lab records of it."""
+    """By target: the event types that the process lab records of it."""
     lab = resolve.lab("process")
     return {name: lab.observes(resolve.target(name)) for name in ("reference", *VERSIONS)}
 
 
 def every_law() -> tuple[type[Law], ...]:
-    """All of ours that are about a broker, by id."""
+    """All laws about a broker, by id."""
     return judge.laws(sorted(registry.own("laws")))
 
 
 def by_files() -> list[type[Law]]:
-    """Laws that are observable because of the kinds of :data:`MEANS`."""
+    """Laws that are observable because of the event types of :data:`MEANS`."""
     seen = observed()[VERSIONS[0]]
     return [law for law in every_law() if law.needs <= seen and law.needs & MEANS.keys()]
 
@@ -127,7 +128,7 @@ def _judged() -> Iterator[str]:
     yield from ("| law | by | violated in | silent in |", "|---|---|---|---|")
     for law in by_files():
         needs = law.needs & MEANS.keys()
-        played = {name: each.violated for name, each in CONTROLS.items() if needs <= each.told}
+        played = {name: each.violated for name, each in CONTROLS.items() if needs <= each.observed_types}
         if law.id in YOUNGER:
             played = {}
         fired = [number[name] for name, laws in played.items() if law.id in laws]

@@ -1,4 +1,4 @@
-"""Requests as bytes, in four forms that RocketMQ's brokers read. Shares no code with the programs that are judged.
+"""Requests as bytes, in four forms that RocketMQ's brokers read. Shares no code with the programs under test.
 
 Source: RemotingCommand, RocketMQSerializable.
 """
@@ -14,10 +14,10 @@ VERSION = 407
 """The ordinal of 4.9.7 in MQVersion."""
 BINARY = 1
 LONG_HEADER = 256 * 1024
-"""What properties of 32,767 bytes can take where each of them is escaped, and something beside."""
+"""Room for properties of 32,767 bytes, all escaped, and some more."""
 
 Form = Callable[[int, int, Mapping[str, str], bytes], bytes]
-"""Of a code, the number under which an answer is awaited, the fields of the header and a body."""
+"""From a code, the request's number, the header's fields and a body."""
 
 
 def framed(header: bytes, body: bytes = b"", form: int = 0) -> bytes:
@@ -26,7 +26,7 @@ def framed(header: bytes, body: bytes = b"", form: int = 0) -> bytes:
 
 
 def plain(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
-    """As Java's clients do."""
+    """As Java's clients."""
     header = {
         "code": code, "extFields": dict(fields), "flag": 0, "language": "JAVA", "opaque": opaque,
         "serializeTypeCurrentRPC": "JSON", "version": VERSION,
@@ -35,32 +35,32 @@ def plain(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> byt
 
 
 def binary(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
-    """As Java's clients do that are told to (rocketmq.serialize.type)."""
+    """As Java's clients with rocketmq.serialize.type set to the binary form."""
     parts = b"".join(_text(">h", name) + _text(">i", value) for name, value in fields.items())
     head = struct.pack(">hbhiiii", code, 0, VERSION, opaque, 0, 0, len(parts))
     return framed(head + parts, body, BINARY)
 
 
 def loose(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
-    """As another language may: blanks, escapes, numbers for numbers, a null, and what nobody knows."""
-    told: Mapping[str, Any] = {
+    """As clients in another language may: blanks, escapes, numbers for numbers, a null, and unknown fields."""
+    given: Mapping[str, Any] = {
         **{name: int(text) if text.isdecimal() and text == str(int(text)) else text for name, text in fields.items()},
         "aNull": None, "aTruth": True,
     }  # fmt: skip
     # As json.dumps(..., indent=1) writes it, which is ten times slower; the first letter of a name, escaped.
-    fields_told = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in told.items())
+    fields_text = ",\n".join(f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in given.items())
     return framed(
         '{\n "nobodyKnows": {\n  "this": [\n   1,\n   null\n  ]\n },\n "\\u0065xtFields": {\n'
-        f'{fields_told}\n }},\n "remark": null,\n "version": 1,\n "opaque": {opaque},\n "language": "GO",\n '
+        f'{fields_text}\n }},\n "remark": null,\n "version": 1,\n "opaque": {opaque},\n "language": "GO",\n '
         f'"code": {code},\n "flag": 0\n}}'.encode(),
         body,
     )
 
 
 def sparse(code: int, opaque: int, fields: Mapping[str, str], body: bytes) -> bytes:
-    """No more than must be said, with blanks around it, and a control character as it is."""
-    told = {"remark": "a-b", "extFields": dict(fields), "opaque": opaque, "code": code, "version": VERSION}
-    header = json.dumps(told)
+    """Only the required fields, with blanks around the header, and an unescaped control character."""
+    given = {"remark": "a-b", "extFields": dict(fields), "opaque": opaque, "code": code, "version": VERSION}
+    header = json.dumps(given)
     return framed(f" \r\n{header}\t ".replace("a-b", "a\tb").encode(), body)
 
 

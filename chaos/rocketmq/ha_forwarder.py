@@ -1,4 +1,4 @@
-"""One HA connection through the taps of its link: bytes as frames and reports, told at both ends."""
+"""One HA connection through its link's taps: bytes as frames and reports, observed at both ends."""
 
 from __future__ import annotations
 
@@ -8,14 +8,11 @@ from ..labs.real.wires import CLIENTS, Forwarder
 from ..observers.ha_tap import FrameTap, ReportTap
 
 MASTERS, SLAVES = "m", "s"
-"""The two sides of the link, as events name them."""
 
 
 class Listener(Protocol):
-    """Who is told what passes."""
-
     def connected(self, forwarder: HaForwarder) -> None:
-        """A connection stands."""
+        """A connection is open."""
 
     def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         """Bytes left the master, or are about to reach the slave."""
@@ -24,30 +21,28 @@ class Listener(Protocol):
         """Bytes left the slave, or are about to reach the master."""
 
     def stalled(self, forwarder: HaForwarder, side: str) -> None:
-        """Whoever is at this side sends, and nothing more of it is taken for now."""
+        """The sender at this side has more bytes, which are not accepted for now."""
 
     def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
         """A side's connection ended: ``local``, by itself; ``peer``, by the other side; ``reset``, by a RST."""
 
 
 class HaForwarder(Forwarder):
-    """``who``: the node at the slave's side, or a stranger."""
+    """``who``: the node at the slave's side, or a rogue peer."""
 
     def __init__(self, who: str, listener: Listener) -> None:
         super().__init__()
         self.who = who
         self.label = ""
         self.sent, self.got = FrameTap(), FrameTap()
-        """Frames as they leave the master, and as they reach the slave."""
-        self.said, self.heard = ReportTap(), ReportTap()
-        """Reports as they leave the slave, and as they reach the master."""
+        self.reported, self.received = ReportTap(), ReportTap()
         self.claimed: int | None = None
         """The last one that left the slave."""
         self._listener = listener
 
     @property
     def address(self) -> str:
-        """What the master sees as its peer: ``ip:port``."""
+        """The master's peer address: ``ip:port``."""
         transport = self.wires[-1].transport
         host, port = transport.get_extra_info("sockname")[:2] if transport is not None else ("", 0)
         return f"{host}:{port}"
@@ -56,24 +51,24 @@ class HaForwarder(Forwarder):
         self._listener.connected(self)
         super().stand()
 
-    def client_said(self, data: bytes) -> None:
-        super().client_said(data)
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
         self._listener.reports(self, SLAVES, data)
 
-    def server_hears(self, data: bytes) -> None:
-        super().server_hears(data)
+    def server_receives(self, data: bytes) -> None:
+        super().server_receives(data)
         self._listener.reports(self, MASTERS, data)
 
-    def server_said(self, data: bytes) -> None:
-        super().server_said(data)
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
         self._listener.frames(self, MASTERS, data)
 
-    def client_hears(self, data: bytes) -> None:
-        super().client_hears(data)
+    def client_receives(self, data: bytes) -> None:
+        super().client_receives(data)
         self._listener.frames(self, SLAVES, data)
 
     def stalled(self, side: str) -> None:
-        """The tap takes no more from this side for now."""
+        """The tap pauses reading from this side."""
         self._listener.stalled(self, _named(side))
 
     def closed(self, side: str, how: str) -> None:

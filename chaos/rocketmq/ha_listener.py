@@ -1,10 +1,10 @@
-"""What taps tell of the connections that they let through.
+"""Events of tapped connections.
 
-Of HA links: frames, reports, and the master's files. Of brokers' links to the name server: answered registrations. Of a
-slave's links to its master's ports: the tables that it asks for, and gets.
+On HA links: frames, reports, and the master's files. On brokers' links to the name server: answered registrations. On a
+slave's links to its master's ports: requested and received tables.
 
-Whoever listens says so before a byte goes on, and after it came; so the order that it tells is one that could have been
-seen from outside.
+A listener records before a byte is forwarded and after it was received, so an outside observer could have seen its
+order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NAME_DIGITS = 20
 
 
 class HaListener:
-    """See the module. ``label``: connections are ``label:1``, ``label:2``, …; ``notes``: ``sizes`` of log files."""
+    """Connections have labels ``label:1``, ``label:2``, …; ``notes``: ``sizes`` of log files."""
 
     def __init__(self, sink: Sink, stores: Mapping[str, Path], label: str, notes: Mapping[str, Any]) -> None:
         self.sink = sink
@@ -54,7 +54,7 @@ class HaListener:
         self.sink.add(self.sink.now(), "connect", forwarder.who, link=forwarder.label, side=side, f=forwarder.who)
 
     def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
-        taps = (forwarder.sent, forwarder.heard) if side == MASTERS else (forwarder.said, forwarder.got)
+        taps = (forwarder.sent, forwarder.received) if side == MASTERS else (forwarder.reported, forwarder.got)
         if side == SLAVES or forwarder.tapped:
             node = topology.MASTER if side == MASTERS else forwarder.who
             unfinished = taps[0].pending or taps[1].pending or None
@@ -81,7 +81,7 @@ class HaListener:
     def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         if side == MASTERS and not forwarder.tapped:
             return
-        tap, node = (forwarder.heard, topology.MASTER) if side == MASTERS else (forwarder.said, forwarder.who)
+        tap, node = (forwarder.received, topology.MASTER) if side == MASTERS else (forwarder.reported, forwarder.who)
         for offset in tap.feed(data):
             if side == MASTERS:
                 self.sink.note("heard", forwarder.who)
@@ -93,13 +93,15 @@ class HaListener:
 
     def stalled(self, forwarder: HaForwarder, side: str) -> None:
         if side == SLAVES or forwarder.tapped:
-            tap = forwarder.sent if side == MASTERS else forwarder.said
+            tap = forwarder.sent if side == MASTERS else forwarder.reported
             self._partial(forwarder, side, "out", tap, blocked=True)
 
     def _partial(
         self, forwarder: HaForwarder, side: str, f: str, tap: FrameTap | ReportTap, blocked: bool = False
     ) -> None:  # fmt: skip
-        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
+        """A frame or report is incomplete at this end, or reading is paused; noted once a millisecond until it is
+        complete.
+        """
         if not (tap.pending or tap.broken or blocked):
             self._noted.pop(tap, None)
             return
@@ -115,7 +117,7 @@ class HaListener:
         )
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
-        """What the node's files hold of [lo, hi) now; None if they do not hold all of it."""
+        """The bytes of [lo, hi) in the node's files now; None unless they have all of it."""
         root, size = self.stores[node], self.sizes[node]
         found = b""
         while lo < hi:

@@ -1,4 +1,4 @@
-"""What a brought configuration does by itself, whatever the broker does: said before a run and beside its verdict."""
+"""Effects of a brought configuration that do not depend on the broker: printed before a run and beside its verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MASTER, SLAVE = topology.MASTER, topology.SLAVES[0]
 
 
 def hazards(settings: Args) -> Iterator[str]:
-    """``settings``: of both sides plainly, of one side as ``slave.KEY``; those that are not there have the defaults."""
+    """``settings``: of both sides plainly, of one side as ``slave.KEY``; missing ones have the defaults."""
 
     def of(node: str, key: str, default: object) -> object:
         return settings.get(f"{node}.{key}", settings.get(key, default))

@@ -1,7 +1,7 @@
-"""What an observer beside a trial reads of its nodes: stores, tables, how far queues go, answers to questions.
+"""An observer's reads of a trial's nodes: stores, tables, ends of queues, answers to questions.
 
-Stores are read while their brokers stand still for a few milliseconds (SIGSTOP), so that a snapshot is of one moment.
-Tables are asked for on the brokers' own ports, past all proxies; a slave's delay offsets are what its file holds, since
+Stores are read while their brokers are stopped for a few milliseconds (SIGSTOP), so a snapshot belongs to one moment.
+Tables are requested on the brokers' own ports, past all proxies; a slave's delay offsets are read from its file, since
 it loads them only when it becomes a master.
 """
 
@@ -40,9 +40,9 @@ from .questions import Answered, Asking
 STORE_PARTS = ("commitlog/", "consumequeue/", "index/", auditing.CHECKPOINT)
 ASK_S = 4.0
 SNAPSHOTS = 5
-"""How often stores are read again that were written meanwhile, because somebody else sent SIGCONT."""
+"""Attempts to read a store that was written meanwhile, because an outsider sent SIGCONT."""
 ANSWERED = "an answer"
-"""Something came back for what is not a frame."""
+"""Status of any answer to bytes that are not a frame."""
 TABLES = {
     "topics": RequestCode.GET_ALL_TOPIC_CONFIG,
     "groups": RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
@@ -54,8 +54,6 @@ DELAYS_BACKUP = f"{DELAYS}.bak"
 
 
 class Inspection:
-    """Reads the nodes of one session."""
-
     def __init__(self, world: World, machine: Machine, configs: Mapping[str, BrokerConfig], has_names: bool) -> None:
         self.world = world
         self.configs = configs
@@ -66,7 +64,6 @@ class Inspection:
     # Stores.
 
     def starting(self, name: str) -> None:
-        """Record what a broker that is down will find of its log."""
         node = self.world.node(name)
         with suppress(LabError):  # A disk that has no power yet cannot be read.
             files = node.files((start_reader.LOG, start_reader.ABORT))
@@ -75,7 +72,7 @@ class Inspection:
                 start_reader.record(self.world.recorder, self.world.now(), name, node.incarnation + 1, found)
 
     def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's."""
+        """Read stores from outside: records of ``nodes``, and the bytes of each such slave and of the master."""
         for name, listed in script.audited(self.world.plan.replicas, nodes):
             self.world.evidence.audits += 1
             now, found = self.snapshots(*dict.fromkeys((topology.MASTER, name)))
@@ -85,9 +82,10 @@ class Inspection:
                 self.tables(name)
 
     def snapshots(self, *names: str) -> tuple[int, list[Snapshot]]:
-        """Brokers' stores at one moment, and when that was.
+        """Brokers' stores at one moment, and its time.
 
-        The time is taken while they stand still: what they do from then on is later, what they did before is earlier.
+        The time is taken while they are stopped: their later actions have later times, their earlier ones earlier
+        times.
         """
         nodes = [self.world.node(name) for name in names]
         for _ in range(SNAPSHOTS):
@@ -95,7 +93,7 @@ class Inspection:
                 now, found = self.world.now(), [self._snapshot(node) for node in nodes]
                 if stood_still():
                     return now, found
-        raise LabError(f"{', '.join(names)} cannot be read: something outside the lab lets them go on meanwhile")
+        raise LabError(f"{', '.join(names)} cannot be read: a process outside the lab resumes them")
 
     def _snapshot(self, node: RealNode) -> Snapshot:
         end = self.world.evidence.log_ends.get(node.name) if self.world.serves(node) else None
@@ -106,7 +104,6 @@ class Inspection:
     # Tables.
 
     def tables(self, name: str) -> None:
-        """Record every table of a node that runs and answers."""
         node = self.world.node(name)
         if self.world.serves(node) and not node.pauses and not node.unplugged:
             self.world.run(self._tables(node))
@@ -132,7 +129,6 @@ class Inspection:
     # Questions.
 
     def question(self, name: str, groups: Sequence[str], asking: Asking) -> None:
-        """Put questions to a node that runs and answers, and record what it says."""
         node, evidence = self.world.node(name), self.world.evidence
         if not self.world.serves(node) or node.pauses or node.unplugged:
             return
@@ -154,7 +150,7 @@ class Inspection:
             asks = step.asks
             answered = self.world.run(self._answered(name, Request[asks.code], asks.fields, asks.body))
             if answered is None:
-                # What follows is of who has come, and nobody knows whether he has.
+                # Later steps depend on this answer, which is unknown.
                 break
             conversations.record(evidence.add, evidence.now(), name, node.incarnation, step, answered, before)
             before.append(answered)
@@ -165,14 +161,13 @@ class Inspection:
         return await self._answered(name, invalid_requests.code_of(sent), sent.asks.fields, sent.asks.body)
 
     async def _answered(self, name: str, code: int, fields: Mapping[str, str], body: bytes = b"") -> Answered | None:
-        """What a broker answers; None if it does not in time."""
         calls, address = self._client.calls, self.configs[name].address
         outcome = await self._outcome(lambda done: calls.call(address, code, fields, body, done))
         answer = outcome.answer
         return None if answer is None else Answered(outcome.status, answer.fields, answer.body, answer.remark)
 
     async def _ended(self, name: str, frame: bytes) -> Answered | None:
-        """Whether a broker closes a connection that brings these bytes; None if nobody knows."""
+        """Whether a broker closes a connection with these bytes; None if unknown."""
         host, _, port = self.configs[name].address.rpartition(":")
         writer = None
         status = ""
@@ -205,7 +200,7 @@ class Inspection:
         evidence = self.world.evidence
         table_reader.record(evidence.add, evidence.now, node, evidence.audits, f, read, asked)
 
-    # How far queues go.
+    # Ends of queues.
 
     async def queue_ends(self, topic: str) -> dict[MessageQueue, int]:
         """The next offset of each of a topic's queues, at every master that answers."""
@@ -226,7 +221,7 @@ class Inspection:
         return found
 
     async def delayed(self) -> bool:
-        """Whether the master still holds delayed messages back, of levels whose end a trial awaits."""
+        """Whether the master still holds delayed messages, of levels that a trial waits for."""
         node, config = self.world.nodes[topology.MASTER], self.configs[topology.MASTER]
         if not self.world.serves(node):
             return False
@@ -246,7 +241,6 @@ class Inspection:
         return found
 
     async def _read(self, ask: Callable[[Callable[[Outcome, Any], None]], None]) -> Any:
-        """What was read of an answer; None if there was none in time."""
         ended: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
         def done(outcome: Outcome, value: Any) -> None:

@@ -1,11 +1,11 @@
-"""Finds a RocketMQ's jars, those of a release or of a folder, and has Maven fetch a release's where they are missing.
+"""Finds the jars of a RocketMQ release or folder; Maven fetches a missing release.
 
-They lie in the folder for tools (:mod:`pairproof.chaos.tools`), a folder for each version, which gets its name when it
-is whole. Maven checks what it fetches against the repository's checksums. Those of the measured versions must also have
-the digest below, each time that they are used; others count as every tool does, and a run's facts name their digests.
-RocketMQ (Apache-2.0) is used where it is to be tested and never shipped.
+They are in the folder for tools (:mod:`pairproof.chaos.tools`), one folder per version, which gets its name when it is
+complete. Maven checks downloads against the repository's checksums. Measured versions must also have the digests below,
+at each use; others are trusted like every tool, and a run's facts contain their digests. RocketMQ (Apache-2.0) is used
+for tests and never shipped.
 
-A folder (``ROCKETMQ_HOME``: an unpacked distribution, or what a build of one's own made) brings its jars in ``lib``.
+A folder (``ROCKETMQ_HOME``: an unpacked distribution, or the output of a build) has its jars in ``lib``.
 
 Left out: removal (``make clean``, or delete the folder).
 """
@@ -25,19 +25,19 @@ from ...harness.errors import LabError, UsageError
 from .. import programs, tools
 
 VERSIONS = ("4.9.7", "5.5.0")
-"""Those whose conduct was measured. They are fetched with what RocketMQ's own clients need, for tests."""
+"""Measured versions. They are fetched with the dependencies of RocketMQ's own clients, for tests."""
 DIGESTS = {
     "4.9.7": "7485dc4f62609a1e2c2285aa743dd8d0580cce28c22b520baf84c9e65cbbf222",
     "5.5.0": "13371e2c629731e9b6fda207646f555af3500f8b44d41bb187c257b937d837ee",
 }
-"""Of their jars, see :func:`pairproof.chaos.tools.digest`; as Maven's central repository has them, 2026-11-27."""
+"""Of their jars, see :func:`pairproof.chaos.tools.digest`; as in Maven's central repository, 2026-11-27."""
 VERSION = re.compile(r"[4-6](\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
-"""A release's name, of a line that may be like a known one; it becomes a part of a folder's."""
+"""A release's name, of a line that may resemble a known one; it becomes a part of a folder's."""
 BROKER_JAR = "rocketmq-broker-"
 POM = resources.files(__package__).joinpath("pom.xml")
 FETCH_S = 600
 NOT_THERE = re.compile("Could not find artifact|was not found in")
-"""What Maven says of a version that its repository does not have."""
+"""Maven's message for a version that its repository does not have."""
 NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
 
 
@@ -48,20 +48,19 @@ class Fetched:
     what: str
     """As in "there is no ..."."""
     _placed: str
-    """The file or folder that it becomes there."""
 
     def find(self) -> Path:
-        """Where it is. LabError, with the remedy, if it is nowhere, or is not what was installed."""
+        """Its path. LabError, with the remedy, if it is absent or was changed after the installation."""
         wrong = []
         for each in tools.there(self._placed):
             if self._is_right(each):
                 return each
-            wrong.append(f"{each} is not what was installed")
+            wrong.append(f"{each} was changed after its installation")
         why = f" ({'; '.join(wrong)})" if wrong else ""
         raise LabError(f"there is no {self.what}{why}: run: pairproof labs install {self.name} ({NEEDS})")
 
     def install(self) -> Path:
-        """Make it, unless it is there; where it is. LabError, with the remedy, if that fails."""
+        """Make it unless it exists; returns its path. LabError, with the remedy, if that fails."""
         try:
             return self.find()
         except LabError:
@@ -71,7 +70,7 @@ class Fetched:
         return tools.is_users(path)
 
     def _make(self, unfinished: Path) -> Path:
-        """Make it in an empty folder; where it is there."""
+        """Make it in an empty folder; returns its path there."""
         raise NotImplementedError
 
 
@@ -99,7 +98,7 @@ class RocketMQ(Fetched):
         if not self._is_right(to):
             raise LabError(
                 f"Maven fetched other jars than those of RocketMQ {self.version} that were measured (digest "
-                f"{tools.digest(to)}, not {DIGESTS[self.version]}); which repository does it ask? See its settings.xml"
+                f"{tools.digest(to)}, not {DIGESTS[self.version]}); check the repository in its settings.xml"
             )
         return to
 
@@ -109,10 +108,10 @@ class RocketMQ(Fetched):
 
 
 class Home:
-    """What was unpacked or built by somebody else: a folder with ``lib``."""
+    """An unpacked or locally built RocketMQ: a folder with ``lib``."""
 
     def __init__(self, folder: Path) -> None:
-        """UsageError, with the remedy, where it holds no broker."""
+        """UsageError, with the remedy, for a folder without a broker."""
         self.name = f"rocketmq@{folder}"
         self.about = f"the RocketMQ in {folder}"
         self._jars = folder / "lib"
@@ -129,18 +128,17 @@ class Home:
         return self._jars
 
     def install(self) -> Path:
-        """It is there already."""
         return self._jars
 
 
 def releases(jars: Path) -> list[str]:
-    """Of which releases there is a broker in a folder of jars."""
+    """Releases with a broker in a folder of jars."""
     return sorted(each.stem.removeprefix(BROKER_JAR) for each in jars.glob(f"{BROKER_JAR}[0-9]*.jar"))
 
 
 @cache
 def source(which: str) -> RocketMQ | Home:
-    """A version, or the absolute path of a folder; UsageError for what is neither."""
+    """A version, or the absolute path of a folder; UsageError otherwise."""
     if which in JARS:
         return JARS[which]
     if which.startswith("/"):
@@ -154,8 +152,9 @@ def source(which: str) -> RocketMQ | Home:
 
 
 def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") -> None:
-    """Have Maven do something (``what``, in words). LabError if it fails; UsageError that says ``missing`` where there
-    is no such jar."""
+    """Run Maven for a purpose (``what``, in words). LabError if it fails; UsageError ``missing`` if there is no such
+    jar.
+    """
     command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", *arguments]
     try:
         done = programs.run(command, limit_s)
@@ -164,12 +163,12 @@ def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") 
     if done.returncode != 0:
         if missing and NOT_THERE.search(done.stdout + done.stderr):
             raise UsageError(missing)
-        said = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
-        raise LabError(f"Maven could not {what}: {said}; is the network there?")
+        output = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
+        raise LabError(f"Maven could not {what}: {output}; is the network available?")
 
 
 def program(name: str) -> str:
-    """The path of java, javac or mvn; LabError, with the remedy, if it is not there."""
+    """The path of java, javac or mvn; LabError, with the remedy, if it is missing."""
     found = shutil.which(name)
     if found is None:
         raise LabError(f"there is no {name}, and real RocketMQ {NEEDS}")

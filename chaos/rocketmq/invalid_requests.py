@@ -1,8 +1,8 @@
-"""Sends requests that make no sense, and bytes that are not a frame, at a trial's end.
+"""Sends invalid requests, and bytes that are not a frame, at a trial's end.
 
-Each broker, and a simulated name server, is sent some when the questions about its log are answered: :data:`MOST` a
-node, drawn by the trial's seed. They must change nothing. Which there are, and what may be answered, see
-``pairproof.harness.rocketmq.invalid_requests``.
+After the questions about its log, each broker and simulated name server receives :data:`MOST` of them, drawn by the
+trial's seed. They must change nothing. ``pairproof.harness.rocketmq.invalid_requests`` has the requests and allowed
+answers.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .frames import Form
 
 MOST = 3
 SHOWN = 120
-"""Characters of a remark."""
+"""Longest recorded remark, in characters."""
 
 
 def code_of(sent: Invalid) -> int:
-    """A number that nobody knows stands for itself."""
+    """An unknown number is its own code."""
     code = sent.asks.code
     return int(code) if code.isdecimal() else Request[code]
 
@@ -36,7 +36,7 @@ def chosen(
     requests: Sequence[Invalid] = OF_BROKERS,
     illegal: Sequence[Invalid] = ILLEGAL_FOR_BROKERS,
 ) -> list[Invalid]:
-    """What this node is sent at the end of this trial: some of these, and one with an illegal field."""
+    """This node's requests at the end of this trial: some of these, and one with an illegal field."""
     dice = Random(f"{seed}/invalid/{node}")
     return [*dice.sample(requests, MOST), dice.choice(illegal)]
 

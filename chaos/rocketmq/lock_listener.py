@@ -1,7 +1,7 @@
-"""Hears what an orderly consumer asks brokers about queue locks (41, 42), and what they answer, as events.
+"""Records an orderly consumer's lock requests (41, 42) to brokers, and their answers, as events.
 
-It stands between the consumer's locking and its calls, which go on to where they went, and reads requests and answers
-with a reader of its own. Everything else that a consumer does, it tells its listener itself.
+It forwards calls between the consumer's locking and its calls, and parses requests and answers with its own reader. The
+consumer's listener receives all other actions.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ FUNCTIONS = {41: "lock", 42: "unlock"}
 
 
 class LockListener:
-    """The calls of a consumer's locking. ``tell`` records an event; ``node_at`` names the broker behind an address."""
+    """The calls of a consumer's locking. ``add`` records an event; ``node_at`` maps an address to a broker."""
 
-    def __init__(self, calls: Calls, client: str, tell: Callable[..., None], node_at: Callable[[str], str]) -> None:
+    def __init__(self, calls: Calls, client: str, add: Callable[..., None], node_at: Callable[[str], str]) -> None:
         self.calls = calls
         self.client = client
-        self.tell = tell
+        self.add = add
         self.node_at = node_at
         self._next = 0
 
@@ -33,15 +33,14 @@ class LockListener:
         self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
         timeout_ns: int = CALL_TIMEOUT_NS,
     ) -> None:  # fmt: skip
-        """See :meth:`pairproof.reference.core.calls.Calls.call`."""
         columns = {"op": self._next, "f": FUNCTIONS[code], "message": self.client}
         self._next += 1
         asked = _queues(body, "mqSet") or []
-        note = partial(self.tell, "lock", self.node_at(address), **columns)
+        note = partial(self.add, "lock", self.node_at(address), **columns)
         note(status="asked", detail=json.dumps(asked))
 
         def ended(outcome: Outcome) -> None:
-            status, queues = told(code, outcome, asked)
+            status, queues = result(code, outcome, asked)
             note(status=status, detail=json.dumps(queues))
             done(outcome)
 
@@ -51,14 +50,14 @@ class LockListener:
         self.calls.close(address)
 
 
-def listen(consumer: Consumer, tell: Callable[..., None], node_at: Callable[[str], str]) -> None:
-    """Hear the locking of a consumer that has not been started yet."""
-    listener = LockListener(consumer.calls, consumer.settings.client_id, tell, node_at)
+def listen(consumer: Consumer, add: Callable[..., None], node_at: Callable[[str], str]) -> None:
+    """Observe the locking of a consumer before its start."""
+    listener = LockListener(consumer.calls, consumer.settings.client_id, add, node_at)
     consumer.locking.shared = replace(consumer.shared, calls=cast(Calls, listener))
 
 
-def told(code: int, outcome: Outcome, asked: list[str]) -> tuple[str, list[str]]:
-    """How a call ended, and the queues concerned."""
+def result(code: int, outcome: Outcome, asked: list[str]) -> tuple[str, list[str]]:
+    """A call's result, and its queues."""
     answer = outcome.answer
     if outcome.phase == "ok" and answer is not None:
         held = _queues(answer.body, "lockOKMQSet") if FUNCTIONS[code] == "lock" else asked
@@ -67,7 +66,7 @@ def told(code: int, outcome: Outcome, asked: list[str]) -> tuple[str, list[str]]
 
 
 def _queues(body: bytes, key: str) -> list[str] | None:
-    """The queues that a body names under ``key``; None if it is no such body."""
+    """The queues under ``key`` in a body; None if it is malformed."""
     try:
         found: Any = json.loads(body)
         return sorted(f"{each['topic']}/{each['queueId']}" for each in found[key])

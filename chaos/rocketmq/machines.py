@@ -1,4 +1,4 @@
-"""Nodes of ours that run in the harness's own process: clients, consumers, strangers, each on real sockets."""
+"""Nodes in the harness's own process: clients, consumers, rogue peers, each on real sockets."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..plan import Address
 
 NOWHERE = Path("/nonexistent")
 NOBODY = -1
-"""A log that nobody reads."""
+"""A log without readers."""
 
 
 class Machine:
-    """See :class:`pairproof.chaos.rocketmq.context.Machine`. Its node's process is played by a shell of its own.
+    """See :class:`pairproof.chaos.rocketmq.context.Machine`. Its own shell replaces its node's process.
 
-    ``anywhere``: whether it may connect to other addresses than loopback. ``unreached`` hears of addresses where it
-    could not connect.
+    ``anywhere``: whether it may connect to other addresses than loopback. ``unreached`` is called with each address
+    that it could not connect to.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Machine:
         io, handler = self.io, self.loop.get_exception_handler()
         self.node = build()
         io.start(self.node)
-        # Its shell's own would outlive it, and hear what others of this loop do.
+        # Its shell's own handler would outlive it, and receive other tasks' errors of this loop.
         self.loop.set_exception_handler(handler)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
@@ -65,7 +65,6 @@ class Machine:
         self.io.serve(self._listener, name)
 
     def kill(self) -> None:
-        """Its sockets close, and nothing is left of it."""
         if self._shell is not None:
             self._shell.abandon()
         if self._listener is not None:
@@ -83,15 +82,13 @@ class _ClientShell(Shell):
 
 
 async def _shell(anywhere: bool, unreached: Callable[[str], None]) -> Shell:
-    # A shell wants a loop that turns.
+    # A shell needs a running loop.
     shell = _ClientShell(RealDisk(NOWHERE), Log(fd=NOBODY), Limits(anywhere=anywhere))
     shell.unreached = unreached
     return shell
 
 
 class Machines:
-    """Those of one trial."""
-
     def __init__(self, world: World) -> None:
         self.world = world
         self.all: list[Machine] = []

@@ -1,11 +1,10 @@
-"""One node of a lab: what runs in a process of its own.
+"""One node of a lab, in a separate process.
 
 A broker or a name server of the reference, as ``pairproof broker`` and ``pairproof namesrv`` run it, from the same
-properties file, or a mutant in its place. Two things are added: its trace, and, where the spec names a control file,
-a disk and a wall clock that obey that (see :mod:`pairproof.chaos.labs.real.control`). Exit codes: 0 stopped by
-SIGTERM, 5 it refuses its store, 4 it cannot use it or cannot go on, 1 its own code raised; 2 and 3 for what says
-nothing about the node: ports or settings that cannot be used, a trace that cannot be written, a bug of the lab's.
-Sources: BrokerStartup, NamesrvStartup.
+properties file, or a mutant in its place. It adds a trace, and, if the spec names a control file, a disk and a wall
+clock that obey it (see :mod:`pairproof.chaos.labs.real.control`). Exit status: 0 stopped by SIGTERM, 5 it refuses its
+store, 4 it cannot use its store or cannot continue, 1 its own code raised; 2 and 3 are no evidence about the node:
+unusable ports or settings, a trace that cannot be written, a bug of the lab's. Sources: BrokerStartup, NamesrvStartup.
 """
 
 from __future__ import annotations
@@ -41,34 +40,32 @@ from .proxied_names import name_server
 from .traced import TraceWatcher
 
 POLL_S = 0.005
-"""How often a thread that may not run looks whether it may."""
+"""Interval at which a held thread checks whether it may run."""
 
 
 class NodeSpec(TypedDict):
-    """What to run; JSON as it stands. Paths are text."""
+    """The program to run; a JSON object. Paths are text."""
 
     program: str
     """``broker`` or ``names``."""
     target: str
     """The target's name: ``reference`` or ``reference+mutant``."""
     node: str
-    """Which of the trial's nodes it is, such as ``slave``."""
+    """Its node in the trial, such as ``slave``."""
     conf: str
-    """The properties file."""
     trace: str
-    """Where its trace goes; a file of each incarnation's own."""
+    """The file of its trace, one per incarnation."""
     control: NotRequired[str]
-    """The file of its :class:`Control`; without it disk and clock are left alone."""
+    """The file of its :class:`Control`; without it disk and clock are undisturbed."""
     anywhere: NotRequired[bool]
-    """Whether it may connect to other addresses than loopback."""
     asks: NotRequired[dict[str, int]]
-    """Of a name server: the ports to listen on instead of the file's, by who asks there."""
+    """For a name server: by asker, the port to listen on instead of the file's."""
     views: NotRequired[dict[str, dict[str, str]]]
-    """Of a name server: by asker, real addresses and what this asker is told instead."""
+    """For a name server: by asker, real addresses and the addresses that this asker receives instead."""
 
 
 class NodeWatcher(TraceWatcher):
-    """Traces, and stops behind an append where ``control`` says so."""
+    """Traces, and stops behind an append if ``control`` requires it."""
 
     def __init__(self, trace: Trace, control: Control | None, log: Log, name_servers: int) -> None:
         super().__init__(trace, log, name_servers)
@@ -81,14 +78,14 @@ class NodeWatcher(TraceWatcher):
 
 
 class NodeShell(Shell):
-    """The shell, traced; its wall clock is as far ahead as ``control`` says."""
+    """The traced shell; ``control`` sets its wall clock's skew."""
 
     def __init__(self, trace: Trace, control: Control | None, disk: RealDisk, log: Log, limits: Limits) -> None:
         super().__init__(disk, log, limits)
         self.trace = trace
         self.control = control
         self.held: set[Hashable] = set()
-        """Threads of the node's that wait until they may run."""
+        """Threads of the node that wait until they may run."""
 
     def start(self, node: Node) -> None:
         """Start the node: a broker has recovered its log then."""
@@ -112,7 +109,7 @@ class NodeShell(Shell):
         self.trace.note("unreached", address)
         super().connect_failed(address)
 
-    # What can have a fault armed, beside appends: see NodeWatcher.
+    # Other points for armed faults, besides appends: see NodeWatcher.
 
     def send(self, conn: Connection, data: bytes) -> int:
         self._pass("send")
@@ -131,23 +128,23 @@ class NodeShell(Shell):
             self.control.pass_point(point)
 
     def peer(self, conn: Connection) -> Hashable:
-        """The connection itself: every one comes from a tap."""
+        """The connection itself: every connection comes from a tap."""
         return conn
 
     def runs(self, thread: Hashable) -> bool:
-        """Unless ``control`` says that nothing is dispatched; no other thread asks."""
+        """True unless ``control`` stops dispatch; no other thread asks."""
         control = self.control
         if control is None or not control.get("undispatched"):
             return True
         control.count("dispatches_held")
         if thread not in self.held:
             self.held.add(thread)
-            self.loop.call_later(POLL_S, self._look, control, thread)
+            self.loop.call_later(POLL_S, self._poll, control, thread)
         return False
 
-    def _look(self, control: Control, thread: Hashable) -> None:
+    def _poll(self, control: Control, thread: Hashable) -> None:
         if control.get("undispatched"):
-            self.loop.call_later(POLL_S, self._look, control, thread)
+            self.loop.call_later(POLL_S, self._poll, control, thread)
         elif not self._over:
             self.held.discard(thread)
             self.timer(thread, self.now())
@@ -160,20 +157,20 @@ class NodeShell(Shell):
 
 
 def run(spec: NodeSpec) -> int:
-    """Run the node until a signal stops it; the exit code."""
+    """Run the node until a signal stops it; returns the exit status."""
     trace = Trace(Path(spec["trace"]))
     try:
         _PROGRAMS[spec["program"]](spec, trace, Log())
     except BrokerError as why:
         line = " ".join(str(why).split())
         print(f"pairproof {spec['program']}: {line}", file=sys.stderr, flush=True)
-        _last_word(trace, line)
+        _trace_end(trace, line)
         return _exit_code(why)
     except BaseException as why:
         traceback.print_exc()
-        # The last line is the one that a history keeps.
+        # A history records the last line.
         print(described(why), file=sys.stderr, flush=True)
-        _last_word(trace, described(why))
+        _trace_end(trace, described(why))
         return EXIT_LAB if is_the_labs(why) else EXIT_BUG
     return 0
 
@@ -185,14 +182,14 @@ def _exit_code(why: BrokerError) -> int:
     return EXIT_FAILED if unusable or isinstance(why, BrokerFailed) else exit_code(why)
 
 
-def _last_word(trace: Trace, line: str) -> None:
-    # That the trace cannot be written may be the very reason.
+def _trace_end(trace: Trace, line: str) -> None:
+    # The failed trace may be the very reason.
     with contextlib.suppress(LabError):
         trace.note("failed", line)
 
 
 def target_of(name: str) -> ReferenceTarget:
-    """The target of this name; UsageError for a mutant that there is not."""
+    """The target of this name; UsageError for an unknown mutant."""
     _, _, mutant = name.partition("+")
     return TARGET.mutant(mutant) if mutant else TARGET
 

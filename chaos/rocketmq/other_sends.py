@@ -1,8 +1,8 @@
-"""Sends that few producers make: batches, and messages that are special in one way. See the operations of these names.
+"""Sends that few producers make: batches, and edge-case messages. See the operations of these names.
 
-Each message of a batch has its own call in the history, and all of them end as the request ends: laws that ask what an
-answer waited for look at the last one. A message with several
-keys is called by all of them. Sizes that fit the present file are right where nothing else is stored meanwhile.
+Each message of a batch has its own call in the history, and all of them end with the request: laws on an answer's waits
+use the last one. A message with several keys is named by all of them. Sizes that fit the present file are right if
+nothing else is stored at the same time.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ from .clients import Call, Clients, described, filled
 from .provision import GROUP, TOPIC
 
 SIZE = 100
-"""Bytes of a body of which only something else matters."""
+"""Size of a body that does not matter, in bytes."""
 LARGEST = 3_500
-"""Of a body that fills a file: with it a request has 4 KiB at most."""
+"""Size of a body that fills a file: with it a request has 4 KiB at most."""
 MOST = 300_000
-"""Of a large body: more than one pull returns, more than recovery reads at once, more than one HA batch."""
+"""Size of a large body: more than one pull returns, more than recovery reads at once, more than one HA batch."""
 SHARED_KEYS = 3
-"""Keys that several messages have."""
 FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"
-"""Characters of two bytes in UTF-8, of three and of four, which UTF-16 has in one unit or two."""
+"""Characters of two bytes in UTF-8, of three and of four, which UTF-16 encodes in one unit or two."""
 NEW_TOPICS = 2
 COMPRESSED = 0x1
 """A bit of sysFlag."""
 FILLER = 8
-"""Bytes that are left at least behind the last message of a file."""
+"""Bytes that remain at least behind the last message of a file."""
 MOST_PROPERTIES = 32_767
-"""Bytes of properties, whose length a record says in a signed short."""
+"""Limit of properties, whose length is a signed short in a record."""
 WORDY = (400, 1_300)
-"""Of padding in the properties of wordy messages in turn, which no CRC covers: less than a sector of a disk, and more
-than two, for which the least file has room."""
+"""Alternating padding in the properties of wordy messages, which no CRC covers: less than a disk sector, and more than
+two, for which the least file has room.
+"""
 SLACK = 200
-"""Bytes of which what a broker adds may be more: 5.5.0 adds 82."""
+"""Maximum size of a broker's additional properties, in bytes: 5.5.0 adds 82."""
 PADDING = "\x02PADDING\x01"
 FIXED = 91
-"""Bytes of a record without body, topic and properties, with two IPv4 hosts."""
+"""Size of a record without body, topic and properties, with two IPv4 hosts."""
 
 
 class OtherSends:
-    """Implements CanSendOtherwise. ``log_end`` says where the master's log ends, ``config`` is the master's. ``most``:
-    bytes of a large body, as many as the network takes in an instant.
+    """Implements CanSendOtherwise. ``log_end`` returns the master's log end, ``config`` is the master's. ``most``: size
+    of a large body, as much as the network accepts at once.
     """
 
     def __init__(self, clients: Clients, config: BrokerConfig, log_end: Callable[[], int], most: int = MOST) -> None:
@@ -106,7 +106,6 @@ class OtherSends:
         clients.client.send(clients.address(call), topic, number, body, properties, done, flag, sys_flag)
 
     def _size(self, what: str, texts: int) -> int:
-        """Of the body."""
         if what == "empty":
             return 0
         if what not in ("fills-file", "misses-file", "large"):
@@ -120,7 +119,7 @@ class OtherSends:
         return size if 0 <= size <= min(LARGEST, self.config.maxMessageSize) else SIZE
 
     def _padding(self, what: str, stored: int, number: int) -> str:
-        """More properties, with which all have the length that is wanted; none where a file has no room for them."""
+        """Additional properties that bring all to the required length; none if they do not fit into a file."""
         if what == "wordy":
             return PADDING + "p" * WORDY[number % len(WORDY)]
         if what not in ("longest", "too-long") or self.config.mappedFileSizeCommitLog < 2 * MOST_PROPERTIES:
@@ -132,14 +131,14 @@ class OtherSends:
         return self.clients.invoke(f"producer-{producer}", "send", topology.MASTER, key, queue, int(wait), detail)
 
     def _sent(self, calls: Sequence[Call], outcome: Outcome) -> None:
-        """Each message of a batch has its place, and the next offset of its queue."""
+        """Each message of a batch has its own log offset, and the next offset of its queue."""
         answer = outcome.answer
         ids = answer.fields.get("msgId", "").split(",") if answer is not None else []
         for place, call in enumerate(calls):
             own = outcome
             if outcome.phase == "ok" and answer is not None:
                 fields = dict(answer.fields)
-                # An answer that lacks ids, or an offset, is unreadable for those that lack them.
+                # An answer with missing ids or offsets is unreadable for the messages without them.
                 fields["msgId"] = ids[place] if len(ids) == len(calls) else ""
                 first = fields.get("queueOffset", "")
                 fields["queueOffset"] = str(int(first) + place) if first.isdecimal() else first
@@ -148,6 +147,6 @@ class OtherSends:
 
 
 def _of_batch(body: bytes, tags: str, flag: int, left: int, size: int) -> str:
-    """``left``: how many messages follow in the batch; ``size``: of the whole batch, bytes."""
+    """``left``: messages that follow in the batch; ``size``: of the whole batch, bytes."""
     more: dict[str, object] = {"more": True} if left else {}
     return content(body, tags, flag, **more, **({"size": size} if size > LARGE else {}))

@@ -1,7 +1,7 @@
-"""The nodes and links of a RocketMQ trial, whatever its nodes run as.
+"""The nodes and links of a RocketMQ trial, independent of the nodes' forms.
 
-A link belongs to the node that connects over it, so that a fault on ``meta`` touches no client. Brokers register
-addresses that look real, and clients learn them from the name server: where a lab simulates, those lead over each one's
+A link belongs to the node that connects over it, so a fault on ``meta`` affects no client. Brokers register addresses
+that look real, and clients get them from the name server: in simulated labs, each client reaches them over its own
 links.
 """
 
@@ -16,15 +16,16 @@ from ..plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
 from . import provision
 
 NAME_SERVER, NOBODY = "127.0.0.1:9876", "127.0.0.1:9875"
-"""Where brokers and clients of a trial with ``lab.nameServer`` find it, and where they look for one that never runs."""
+"""With ``lab.nameServer``: the name server's address for brokers and clients, and the address of one that never
+runs.
+"""
 HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
-"""Where a haMasterAddress leads: the master listens there, whatever brokerIP2 it registers."""
+"""Target of a haMasterAddress: the master listens there, whatever brokerIP2 it registers."""
 OTHER_NAME = "broker-b"
 FAST_BELOW = 2
 PORTS = {"main": 0, "fast": -FAST_BELOW, "ha": 1}
-"""A broker's ports."""
 ASKERS = {name: at for at, name in enumerate((CLIENT, topology.NAMES, *topology.NODES, topology.OTHER))}
-"""The name server's ports, by who asks there: behind proxies nothing else tells who does."""
+"""The name server's ports, by asker: behind proxies only the port identifies the asker."""
 LISTENER = "pairproof.chaos.rocketmq.ha_listener:HaListener"
 
 Config = Callable[[str], BrokerConfig]
@@ -32,10 +33,11 @@ Forms = Callable[[str], tuple[object, ...]]
 
 
 def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda node: ()) -> Plan:
-    """The plan of a trial; ``config`` and ``forms`` give a node's by its name, ``other`` the forms of the program that
-    can take its place."""
+    """The plan of a trial; ``config`` and ``forms`` return a node's by its name, ``other`` the forms of its replacement
+    program.
+    """
     has_names = topology.has_names(settings)
-    # A slave that has a name server fetches all from its master.
+    # A slave with a name server fetches all from its master.
     nodes = [
         NodePlan(
             name, forms(name), PORTS, fresh={} if has_names and name in topology.SLAVES else provision.FILES,
@@ -59,7 +61,7 @@ def brokers(settings: Args) -> tuple[str, ...]:
 
 
 def name_servers(settings: Args) -> tuple[str, ...]:
-    """Those that brokers and clients of a simulated trial are told, in their order; of two, one is not there."""
+    """The addresses for brokers and clients of a simulated trial, in their order; of two, one is absent."""
     absent = int(settings.get("lab.absentNameServers", 0))
     both = {0: (NAME_SERVER,), 1: (NOBODY, NAME_SERVER), 2: (NAME_SERVER, NOBODY)}[absent]
     return both if topology.has_names(settings) else ()
@@ -76,7 +78,7 @@ def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:
         addresses = (master.ha_address, HA_ADDRESS)
         found.append(LinkPlan(ha, slave, topology.MASTER, "ha", addresses, is_overheard=True, buffer=buffer))
         if topology.has_names(settings):
-            # A slave looks for its master's fast port below the main one.
+            # A slave expects its master's fast port below the main one.
             found.append(LinkPlan(meta, slave, topology.MASTER, addresses=(master.address,), is_overheard=True))
             beside = (meta, -FAST_BELOW)
             found.append(LinkPlan(quick, slave, topology.MASTER, "fast", (fast,), is_overheard=True, beside=beside))

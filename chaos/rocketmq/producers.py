@@ -1,11 +1,10 @@
-"""The producers of a trial that look up routes, choose queues and try again: each a process on a machine of its own.
+"""The producers of a trial that look up routes, choose queues and retry: each a process on its own machine.
 
-A send of theirs is a call ``produce`` in the history, from the moment the application asks until it is told; each try
-is recorded besides, as it begins and as it ends. Producers with an even number have RocketMQ's limit of 3 s for all
-tries of a send together, the others the trial's own, which leaves time for a slave that is waited for. The retries are
-RocketMQ's two.
+Their send is a call ``produce`` in the history, from the application's request to its result; the start and end of each
+attempt are recorded as well. Producers with an even number have RocketMQ's limit of 3 s for all attempts of a send
+together, the others the trial's own, which is long enough for waiting sends. The retries are RocketMQ's two.
 
-Left out: batches; an end: producers live as long as the trial.
+Left out: batches; an end: producers run as long as the trial.
 """
 
 from __future__ import annotations
@@ -31,7 +30,6 @@ from .provision import TOPIC
 USUAL_TIMEOUT_MS = 3_000
 RETRIES = 2
 ANY = -1
-"""The number of a queue that the producer chooses."""
 
 
 class Producers:
@@ -51,10 +49,8 @@ class Producers:
         self.master = master
         self.hosts: dict[int, Machine] = {}
         self.calls: dict[str, Call] = {}
-        """Those under way, by message."""
 
     def produce(self, producer: int, how: str, wait: bool, queue: int) -> None:
-        """Start a send."""
         host = self._host(producer)
         key, flag, tags = self.clients.new_message()
         body = filled(key, SMALL)
@@ -81,9 +77,9 @@ class Producers:
         return self.timeout_ms if producer % 2 else USUAL_TIMEOUT_MS
 
     def _host(self, producer: int) -> Machine:
-        """Its machine; the producer runs."""
+        """Its machine; starts the producer if needed."""
         if not self.name_servers:
-            raise UsageError("produce needs a name server, which knows where the topic is: set lab.nameServer=1")
+            raise UsageError("produce needs a name server, which has the topic's route: set lab.nameServer=1")
         host = self.hosts.get(producer)
         if host is None:
             host = self.hosts[producer] = self.machine(f"producer-{producer}")
@@ -110,7 +106,6 @@ class Producers:
         self.clients.sent(call, Outcome(sent.phase, sent.status, sent.answer))
 
     def _tried(self, machine: Machine, message: Outgoing, queue: MessageQueue, outcome: Outcome | None) -> None:
-        """A try began, or ended."""
         call = self._at(self.calls[message.properties["KEYS"]], queue)
         if outcome is None:
             phase, status, remark = "began", None, _known(machine, message.topic)
@@ -124,7 +119,7 @@ class Producers:
 
     @staticmethod
     def _at(call: Call, queue: MessageQueue | None) -> Call:
-        """The call, where it went last."""
+        """The call, with its last queue."""
         if queue is None:
             return call
         node = topology.OTHER if queue.broker_name == OTHER_NAME else topology.MASTER
@@ -132,7 +127,6 @@ class Producers:
 
 
 def _known(machine: Machine, topic: str) -> str:
-    """What the producer there chooses from."""
     producer = machine.node
     assert isinstance(producer, Producer)
     queues = producer.routes.writable(topic)

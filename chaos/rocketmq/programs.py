@@ -1,6 +1,6 @@
 """RocketMQ's nodes as programs: the reference's, which the lab forks, and real brokers, a JVM each.
 
-What a node is told of addresses are those of the links that it dials, so whatever it connects to goes through proxies.
+A node receives the addresses of the links that it dials, so all its connections go through proxies.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .outside.view import OutsideView
 from .traced import KINDS
 
 EXIT_BUG, EXIT_LAB = 1, 3
-"""Of a reference node: its own code raised; the lab is to blame."""
+"""Exit status of a reference node: its own code raised; the lab failed."""
 RUN = "pairproof.chaos.rocketmq.node:run"
 MEMORY = "totalMemory"
 _DEFAULTS = asdict(BrokerConfig())
 
 
 def placed(name: str, config: BrokerConfig, net: Net) -> BrokerConfig:
-    """A broker's configuration with the addresses that it has, and dials, in a lab."""
+    """A broker's configuration with its own addresses in a lab, and those that it dials."""
     host, port = net.address(name)
     found = replace(config, listenPort=port, brokerIP1=host)
     if found.haMasterAddress:
@@ -45,12 +45,12 @@ def placed(name: str, config: BrokerConfig, net: Net) -> BrokerConfig:
 
 
 def gives_memory(name: str, settings: Args) -> bool:
-    """Whether a trial says how much memory a broker's machine has; if not, the broker asks its machine."""
+    """Whether a trial sets a broker machine's memory; otherwise the broker reads its real machine's."""
     return MEMORY in settings or (name in topology.SLAVES and bool(settings.get("lab.slaveMemory")))
 
 
 def shown(config: BrokerConfig, memory_given: bool) -> dict[str, object]:
-    """What is known of a broker's settings: its machine's memory only if the trial gives that."""
+    """The known settings of a broker: its machine's memory only if the trial sets it."""
     return {key: value for key, value in asdict(config).items() if key != MEMORY or memory_given}
 
 
@@ -95,7 +95,7 @@ class ReferenceProgram(Program):
         return status == Status("exited", EXIT_BUG)
 
     def has_stopped(self, at: Place, status: Status) -> bool:
-        # Its exit status says, too, whether it could write what it had to.
+        # Its exit status also shows whether its final writes succeeded.
         return status == self.orderly
 
     def _more(self, at: Place) -> Mapping[str, object]:
@@ -112,8 +112,6 @@ class ReferenceProgram(Program):
 
 
 class NameServerProgram(ReferenceProgram):
-    """The reference's name server, which tells each asker the addresses of that asker's own proxies."""
-
     def __init__(self, target: str, brokers: tuple[str, ...]) -> None:
         super().__init__(target)
         self.brokers = brokers
@@ -132,15 +130,15 @@ class NameServerProgram(ReferenceProgram):
 
 
 class JavaProgram(Program):
-    """A broker of RocketMQ, a JVM. Nothing is known of its inside but its output and its files.
+    """A broker of RocketMQ, a JVM. Only its output and its files are observable.
 
-    With the agent its flushes and its dispatch obey the lab, and it says when its log is flushed.
+    With the agent its flushes and its dispatch obey the lab, and it traces its log's flushes.
     """
 
     ready_s = 120
     orderly = Status("exited", jvm.SIGTERM_EXIT)
     memory_given = False
-    """A JVM always asks its machine how much memory that has."""
+    """A JVM always reads its machine's memory size."""
 
     def __init__(
         self, which: str, config: BrokerConfig, more: Args = MappingProxyType({}), has_agent: bool = False
@@ -163,7 +161,7 @@ class JavaProgram(Program):
         return Command(jvm.broker(jars, at.folder / f"{at.name}-home", conf, flags), jvm.environment(os.environ))
 
     def is_ready(self, at: Place) -> bool:
-        return jvm.READY in at.said()
+        return jvm.READY in at.printed()
 
     def view(self, at: Place) -> View:
         inside = TraceReader(_trace(at), KINDS) if self.has_agent else None
@@ -171,5 +169,5 @@ class JavaProgram(Program):
 
 
 def _trace(at: Place) -> Path:
-    """A file of each life's own."""
+    """A file per incarnation."""
     return at.folder / f"{at.name}-{at.incarnation}.jsonl"

@@ -1,7 +1,7 @@
-"""What an operator puts into a fresh store before a broker's first start: the topic and the readers' group.
+"""An operator's initial files for a broker's store: the topic and the readers' group.
 
-So a pair without a name server, whose slave never hears of its master's tables, serves pulls at both brokers, and no
-table changes while a trial runs. The files are plain JSON, as anybody could write them.
+So a pair without a name server, whose slave never gets its master's tables, serves pulls at both brokers, and no table
+changes during a trial. The files are plain JSON.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 TOPIC = "pairproof"
 QUEUES = 4
 GROUP = "pairproof"
-"""Of readers and of producers."""
+"""Group of readers and producers."""
 WRITTEN_MS = 1_690_000_000_000
 
 _VERSION = {"counter": 1, "timestamp": WRITTEN_MS}

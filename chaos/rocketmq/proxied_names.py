@@ -1,7 +1,7 @@
-"""The lab's name server: the reference's, which tells each asker the addresses of that asker's own proxies.
+"""The lab's name server: the reference's, but it gives each asker the addresses of that asker's own proxies.
 
-It listens on one port per asker, since behind proxies nothing else tells who asks. Brokers register what they really
-listen on; a view says what an asker is told instead of each of these addresses.
+It listens on one port per asker, since behind proxies only the port identifies the asker. Brokers register their real
+addresses; a view maps them to the addresses that an asker receives.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from ...reference.ports import Conn, Effects
 from ...reference.wire.remoting import Command
 
 Views = Mapping[str, Mapping[str, str]]
-"""By asker, which is the name of a port: real addresses, and what this asker is told."""
+"""By asker, which is the name of a port: real addresses, and their replacements."""
 
 
 def name_server(base: type[NameServer], views: Views) -> type[NameServer]:
-    """The class ``base``, answering by ``views``; an asker, or an address, that they do not name is told the truth."""
+    """The class ``base``, answering by ``views``; askers and addresses outside them get the real ones."""
 
     class HandsOutProxies(base):  # type: ignore[misc, valid-type]
-        """One decision is another one: which addresses leave."""
+        """Only the returned addresses differ."""
 
         def __init__(self, io: Effects) -> None:
             super().__init__(io)

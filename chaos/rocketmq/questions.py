@@ -1,7 +1,7 @@
-"""Questions that are put to brokers about their logs once a trial has settled, and their answers as ``answer`` events.
+"""Questions to brokers about their logs after a trial has settled, and their answers as ``answer`` events.
 
-They change nothing, need no fault, and are few: :data:`MOST` a broker, drawn by the trial's seed from what its audit
-has just found, so that a replay asks the same. What is asked of a Java broker is less: :data:`OF_JAVA`.
+They change nothing, need no fault, and are few: :data:`MOST` a broker, drawn by the trial's seed from its last audit,
+so a replay asks the same. A Java broker gets fewer: :data:`OF_JAVA`.
 
 Source: MQAdminImpl, DefaultMQAdminExt of RocketMQ 4.9.
 """
@@ -21,14 +21,14 @@ from .defaults import DEFAULTS
 from .provision import TOPIC
 
 MOST = 3
-"""Of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
+"""Out of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
 NOBODYS = "nobody-has-sent-this"
 CLOSED = "CLOSED"
-"""Instead of an answer the connection ended."""
+"""The connection ended without an answer."""
 ENDED = "ENDED"
-"""Instead of an answer the node's program did."""
+"""The node's program ended without an answer."""
 MOST_MESSAGES = 64
-"""maxMsgsNumBatch: no broker answers with more."""
+"""maxMsgsNumBatch: the most messages in a broker's answer."""
 FOREVER = (1 << 63) - 1
 CODES: Mapping[str, int] = {
     "key": Request.QUERY_MESSAGE,
@@ -47,7 +47,7 @@ CODES: Mapping[str, int] = {
     "newcomer": Request.QUERY_CONSUMER_OFFSET,
 }
 SAME = {"nobody's key": "key", "bad id": "id"}
-"""Questions that a history calls otherwise."""
+"""Questions that have another name in a history."""
 OF_GROUPS = ("group", "members")
 OF_RECORDS = ("key", "id", "bad id", "time", "max", "min", "earliest", "newcomer")
 ALWAYS = tuple(each for each in CODES if each not in (*OF_GROUPS, *OF_RECORDS))
@@ -56,24 +56,25 @@ EARLIEST = "earliestMessageTimeStamp"
 
 
 class Asking(NamedTuple):
-    """What a kind of broker can be asked: questions, and the figures that are read of what it tells of itself."""
+    """Questions for a type of broker, and the compared values of its runtime information."""
 
     kinds: frozenset[str]
     figures: tuple[str, ...]
     has_conversation: bool = False
-    """Whether visitors come, too, who leave a trace."""
+    """Whether it also gets conformance conversations, which leave a trace."""
 
 
 OF_REFERENCE = Asking(frozenset(CODES), (*FIGURES, EARLIEST), True)
 OF_JAVA = Asking(OF_REFERENCE.kinds - {"bad id", "time", "newcomer"}, FIGURES)
-"""A RocketMQ broker takes whatever lies at an offset for a record. It looks for a time in the queue file that was
-written then or later (4.9), or answers with the first message that is not older (5.x). For the time of the earliest
-message it says -1 where the log is shorter than twice the largest message. What it takes to be in memory is the
-machine's."""
+"""A RocketMQ broker accepts any bytes at an offset as a record. It searches for a time in the first queue file written
+then or later (4.9), or returns the first message that is not older (5.x). For the time of the earliest message it
+returns -1 if the log is shorter than twice the largest message. Its estimate of messages in memory depends on the
+machine.
+"""
 
 
 class Question(NamedTuple):
-    """One question. ``columns``: what the event says of it; ``f``: one of :data:`CODES`."""
+    """One question. ``columns``: of its event; ``f``: one of :data:`CODES`."""
 
     f: str
     fields: Mapping[str, str]
@@ -85,7 +86,7 @@ class Question(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What came of a request: the response code's name, the header's fields, the body and the remark."""
+    """A request's result: the response code's name, the header's fields, the body and the remark."""
 
     status: str
     fields: Mapping[str, str]
@@ -94,7 +95,7 @@ class Answered(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """What a broker's last audit has found: its number, and the records, in the log's order."""
+    """A broker's last audit: its number, and the records, in the log's order."""
 
     number: int | None
     records: Sequence[Event]
@@ -118,7 +119,7 @@ def audited(events: Sequence[Event], node: str) -> Audited:
 def chosen(
     seed: str, node: str, records: Sequence[Event], groups: Sequence[str], kinds: frozenset[str]
 ) -> list[Question]:
-    """What a broker is asked that has these records; only of ``kinds``."""
+    """Questions for a broker with these records; only of ``kinds``."""
     dice = Random(f"{seed}/questions/{node}")
     askable = (*ALWAYS, *(OF_GROUPS if groups else ()), *(OF_RECORDS if records else ()))
     names = [each for each in askable if each in kinds]

@@ -1,4 +1,4 @@
-"""Makes events of what brokers of a real-time lab trace and HA taps hear, and keeps what the trial has to know."""
+"""Converts rows of real-time labs' brokers and HA taps into events, and tracks the state that the trial needs."""
 
 from __future__ import annotations
 
@@ -15,51 +15,52 @@ from .outside.dates import dated
 from .settled import settled
 
 OF_TAPS = {"answered": "register", "fetched": "sync"}
-"""Rows in which taps tell what a broker does, and what it is called there."""
+"""Taps' rows about a broker, and their event types."""
 
 
 class TracedReadings(Readings, Context):
-    """Of one trial; the clients' stage, too. The columns of rows: :data:`pairproof.chaos.rocketmq.traced.KINDS`."""
+    """One trial's readings and its clients' context. The columns of rows:
+    :data:`pairproof.chaos.rocketmq.traced.KINDS`.
+    """
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.add = evidence.add
         self.now = evidence.now
         self.node_at = evidence.node_at
-        self.heard_from: set[str] = set()
+        self.reporting_slaves: set[str] = set()
         """Slaves whose reports have reached the master."""
         self.dispatched: dict[str, int] = {}
         self.registered: set[tuple[str, int]] = set()
         """Nodes and incarnations that a name server has answered."""
         self.refusals: Counter[str] = Counter()
-        """How often the master has refused a slave as diverged."""
         self.copies: dict[str, dict[str, int]] = {}
-        """By slave and table: when it asked for what it then got, ns. Of its life that runs."""
+        """By slave and table, for its present incarnation: when it requested the table that it then received, ns."""
         self._asked: dict[tuple[str, str], int] = {}
         self._peers: dict[str, tuple[str, str]] = {}
-        """Labels of HA connections, and whose they are, by the address that the master sees."""
+        """By the address that the master sees: label and owner of an HA connection."""
 
-    # The clients' stage.
+    # The clients' context.
 
     def end_of_record(self, node: str, lo: int) -> int | None:
-        """Only its trace knows: :meth:`weave` fills it in."""
+        """Only known to its trace: :meth:`weave` adds it."""
         return None
 
     # Rows.
 
-    def event(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
+    def event(self, incarnation: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
         if kind == "claimed":
             self._claimed(t, *columns)
             return None
         if kind in OF_TAPS:
             who, *columns = columns
-            its = self.evidence.life(who, t)
-            # Whoever traces itself says so, too.
+            its = self.evidence.incarnation_at(who, t)
+            # A node that traces itself reports this, too.
             if its is None or not isinstance(its.trace, SeenFromOutside):
                 return None
-            life, kind = its, OF_TAPS[kind]
-        self._note(life, t, kind, columns)
-        event = _event(t, life, kind, columns)
+            incarnation, kind = its, OF_TAPS[kind]
+        self._note(incarnation, t, kind, columns)
+        event = _event(t, incarnation, kind, columns)
         if event is None or kind not in ("register", "refused"):
             return event
         if kind == "register":
@@ -70,8 +71,8 @@ class TracedReadings(Readings, Context):
         self.refusals[who] += 1
         return event._replace(link=label)
 
-    def _note(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> None:
-        node, who, ends = life.node, (life.node, life.incarnation), self.evidence.log_ends
+    def _note(self, incarnation: Incarnation, t: int, kind: str, columns: list[Any]) -> None:
+        node, who, ends = incarnation.node, (incarnation.node, incarnation.incarnation), self.evidence.log_ends
         match kind, columns:
             case "start", [_, _, int(hi)]:
                 ends[node] = self.dispatched[node] = hi
@@ -94,15 +95,15 @@ class TracedReadings(Readings, Context):
             case "met", [str(address), str(label), str(peer)]:
                 self._peers[address] = label, peer
             case "heard", [str(peer)]:
-                self.heard_from.add(peer)
+                self.reporting_slaves.add(peer)
 
     def _claimed(self, t: int, who: str, end: int) -> None:
-        """A slave reports where its log ends: where it is seen from outside, files tell of whole records only.
+        """A slave reports its log end: seen from outside, files show whole records only.
 
-        Behind another history it may have stored a part of one.
+        After a divergence it may have stored a part of one.
         """
-        its, ends = self.evidence.life(who, t), self.evidence.log_ends
-        if its is None or its is not self.evidence.life(who, self.evidence.now()):
+        its, ends = self.evidence.incarnation_at(who, t), self.evidence.log_ends
+        if its is None or its is not self.evidence.incarnation_at(who, self.evidence.now()):
             return
         if isinstance(its.trace, SeenFromOutside):
             ends[who] = max(end, ends.get(who, 0))
@@ -111,21 +112,21 @@ class TracedReadings(Readings, Context):
         pairs = zip(("master", "ha"), answered, strict=True)
         return json.dumps({key: self.node_at(str(each)) for key, each in pairs if each}, sort_keys=True)
 
-    def woven(self, events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> Iterator[Event]:
+    def woven(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterator[Event]:
         weaver = _Weaver()
-        for event in settled(list(dated(events, born))):
+        for event in settled(list(dated(events, starts))):
             yield from weaver.feed(event)
 
 
 class _Weaver:
-    """Completes events by what others tell: where a sent message's record ends, what a start has cut off."""
+    """Completes events from others: the end of a sent message's record, the bytes that a start has truncated."""
 
     def __init__(self) -> None:
         self.ends: dict[str, int] = {}
         self.records: dict[tuple[str | None, int], int] = {}
 
     def feed(self, event: Event) -> list[Event]:
-        """The event, complete, and what follows from it."""
+        """The completed event, and those that follow from it."""
         node, found = event.node or "", [event]
         match event.kind:
             case "append":
@@ -145,11 +146,11 @@ class _Weaver:
         return found
 
 
-def _event(t: int, life: Incarnation, kind: str, columns: list[Any]) -> Event | None:
-    """A trace's row as an event; None for one that the history has no place for."""
+def _event(t: int, incarnation: Incarnation, kind: str, columns: list[Any]) -> Event | None:
+    """A trace's row as an event; None for one without an event type."""
 
     def row(**columns: Any) -> Event:
-        return make(0, t, named, life.node, life.incarnation, **columns)
+        return make(0, t, named, incarnation.node, incarnation.incarnation, **columns)
 
     named = "diverged" if kind == "refused" else kind
     if named not in kinds():

@@ -1,8 +1,8 @@
-"""Administrators who make, delete and make again topics and groups that nobody uses: the operation ``recreate``.
+"""Administrators who create, delete and re-create unused topics and groups: the operation ``recreate``.
 
-Their names are their own, so that no message, consumer or other administrator depends on what is deleted. Each step is
-a call in the history, and begins when the one before has been answered, be it with a refusal. Left out: topics that
-hold messages, whose queues RocketMQ 4.9 deletes at once; groups with consumers.
+They use their own names, so no message, consumer or other administrator depends on a deleted one. Each step is a call
+in the history, and begins after the one before was answered, even with a refusal. Left out: topics with messages, whose
+queues RocketMQ 4.9 deletes at once; groups with consumers.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from .clients import Call, Clients
 
 QUEUES = (4, 1)
-"""Of a topic when it is made, and when it is made again."""
+"""Of a topic at its first and second creation."""
 BROKERS = ((1, 0), (0, 2))
-"""Of a group in the same way: brokerId, whichBrokerWhenConsumeSlowly."""
+"""Of a group likewise: brokerId, whichBrokerWhenConsumeSlowly."""
 
 
 class Job(NamedTuple):
-    """What an administrator is about to do; ``steps`` says how many steps of it."""
-
     what: str
     number: int
     steps: int
@@ -43,7 +41,6 @@ class Recreating:
         self.clients = clients
 
     def recreate(self, what: str, number: int, steps: int, node: str) -> None:
-        """Start the first step."""
         self.clients.check(node, "an administrator asks")
         if steps:
             self._step(Job(what, number, steps, node), 0)
@@ -79,7 +76,7 @@ class Recreating:
             admin.delete_group(calls, self.clients.address(call), job.name, progress, self._then(job, 1, call))
 
     def _invoke(self, f: str, job: Job, detail: Mapping[str, int]) -> Call:
-        # Not the client of other operations: a call whose answer is awaited ends that client's process if it is lost.
+        # Not the client of other operations: a lost answer ends the client's process.
         client = f"administrator-{job.node}-{job.name}"
         return self.clients.invoke(client, f, job.node, job.name, detail=json.dumps(detail, sort_keys=True))
 

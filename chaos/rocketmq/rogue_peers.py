@@ -1,4 +1,4 @@
-"""Strangers in a trial: peers on the master's HA port that are no brokers, and an impostor in its place."""
+"""Rogue peers in a trial: non-brokers on the master's HA port, and a rogue master in its place."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .rogues import RogueClient, RogueMaster, RogueSlave
 ROGUE_SLAVE, ROGUE_MASTER, ROGUE_CLIENT = "rogue_slave", "rogue_master", "rogue_client"
 GOODBYE_S = 0.01
 DESCRIPTORS = 4_096
-"""For a crowd's connections and all else; the usual limit of a process is 1,024."""
+"""For a crowd's connections and all others; the usual limit of a process is 1,024."""
 
 
-class Guest(NamedTuple):
-    """A stranger, and the door that it came in by."""
+class RogueSlaveConnections(NamedTuple):
+    """A rogue slave, and the door of its connections."""
 
     rogue: RogueSlave
     machine: Machine
@@ -32,15 +32,11 @@ class Guest(NamedTuple):
 
 
 class RogueClientConnections(NamedTuple):
-    """A stranger at a port for clients."""
-
     rogue: RogueClient
     machine: Machine
 
 
-class Usurper(NamedTuple):
-    """An impostor, and the link whose far end it has taken."""
-
+class ActiveRogueMaster(NamedTuple):
     rogue: RogueMaster
     machine: Machine
     link: Link
@@ -54,11 +50,10 @@ class RoguePeers:
         self.world = world
         self.machine = machine
         self.rogue_peers = 0
-        """How many there have been."""
 
-    def impersonate(self, character: str) -> Guest:
+    def impersonate(self, character: str) -> RogueSlaveConnections:
         dice = self._dice(ROGUE_SLAVE)
-        # Each has a door of its own.
+        # Each has its own door.
         address = self.world.environment.own(f"{ROGUE_SLAVE}-{self.rogue_peers}")
         listener = self.world.evidence.listener
         assert listener is not None
@@ -68,9 +63,9 @@ class RoguePeers:
         machine = self.machine(ROGUE_SLAVE)
         rogue = RogueSlave(character, str(address), machine.io, dice, self._master_end)
         machine.start(lambda: rogue)
-        return Guest(rogue, machine, door)
+        return RogueSlaveConnections(rogue, machine, door)
 
-    def dismiss(self, handle: Guest) -> Effect:
+    def dismiss(self, handle: RogueSlaveConnections) -> Effect:
         handle.rogue.on_stop()
         self.world.run(asyncio.sleep(GOODBYE_S))
         handle.machine.kill()
@@ -78,7 +73,7 @@ class RoguePeers:
         return handle.rogue.effect
 
     def intrude(self, node: str, port: str, character: str) -> RogueClientConnections:
-        """See :class:`pairproof.harness.rocketmq.ports.CanIntrude`. It comes past all proxies."""
+        """See :class:`pairproof.harness.rocketmq.ports.CanIntrude`. It bypasses all proxies."""
         self.world.node(node)
         address = self.world.links.address(node, topology.NAMES if node == topology.NAMES else port)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -95,24 +90,23 @@ class RoguePeers:
         handle.machine.kill()
         return handle.rogue.effect
 
-    def take_place(self, character: str) -> Usurper:
+    def take_place(self, character: str) -> ActiveRogueMaster:
         link, machine = self.world.link(topology.HA_LINKS[0]), self.machine(ROGUE_MASTER)
         rogue = RogueMaster(character, machine.io, self._dice(ROGUE_MASTER))
         address = self.world.environment.own(f"{ROGUE_MASTER}-{self.rogue_peers}")
         machine.listen(address, "ha")
         machine.start(lambda: rogue)
         self._lead(link, address)
-        return Usurper(rogue, machine, link, address)
+        return ActiveRogueMaster(rogue, machine, link, address)
 
-    def give_back(self, handle: Usurper) -> Effect:
-        """The link leads to the master again, unless another impostor has taken it since."""
+    def give_back(self, handle: ActiveRogueMaster) -> Effect:
+        """The link leads to the master again, unless another rogue master has taken it since."""
         if handle.link.rogue_master == handle.address:
             self._lead(handle.link, None)
         handle.machine.kill()
         return handle.rogue.effect
 
     def _lead(self, link: Link, rogue_master: Address | None) -> None:
-        """Connections end in an orderly way, and new ones lead elsewhere."""
         token = object()
         link.cuts.append(token)
         self.world.refresh()

@@ -1,5 +1,5 @@
-"""Strangers: one that the master takes in and that is no slave, one that a slave finds as its master, one that is no
-client.
+"""Rogue peers: a slave that the master accepts, a master that a slave finds, and a client, none of which follow the
+protocol.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ MAX_UTTERANCES = 20
 PAUSE_NS = 300 * 1_000_000
 FAR_AHEAD = 5_000_000
 CROWD = 70
-"""More than an HA port of the reference takes from all addresses together."""
+"""More than an HA port of the reference accepts from all addresses together."""
 IDLE_CROWD = 1_010
-"""More than the reference takes on its ports for clients."""
+"""More than the reference accepts on its ports for clients."""
 NEWCOMER = "-newcomer"
 _ROUTE = json.dumps(
     {"code": 105, "language": "JAVA", "version": 0, "opaque": 1, "flag": 0, "extFields": {"topic": "T"}}
 )
 QUESTION = (4 + len(_ROUTE)).to_bytes(4, "big") + len(_ROUTE).to_bytes(4, "big") + _ROUTE.encode()
-"""A question that a name server answers; a broker answers that it does not know it."""
+"""A request that a name server answers; a broker answers with an unknown code."""
 
 
 class RoguePeer:
-    """What all of them have in common; what nothing is said of here they do not react to."""
+    """Common base; it ignores events without an override."""
 
     characters: ClassVar[tuple[str, ...]] = ()
 
@@ -50,50 +50,49 @@ class RoguePeer:
         self.effect[what] = self.effect.get(what, 0) + amount
 
     def on_start(self) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_stop(self) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_accepted(self, conn: Conn, port: str) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_connected(self, address: str, conn: Conn) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_connect_failed(self, address: str) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
         self._count("bytes_received", len(data))
 
     def on_writable(self, conn: Conn) -> None:
-        """Nothing: it never waits for room."""
+        """No effect: it never waits for room."""
 
     def on_closed(self, conn: Conn) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_timer(self, key: Hashable) -> None:
-        """Nothing."""
+        """No effect."""
 
     def on_flushed(self, token: Hashable) -> None:
-        """Nothing: it has no disk."""
+        """No effect: it has no disk."""
 
     def _again(self) -> None:
         self.io.timer("again", self.io.now() + PAUSE_NS)
 
 
 class Caller(RoguePeer):
-    """A stranger that connects, on one or many connections, and speaks on each from time to time."""
+    """A rogue peer that connects, once or many times, and sends on each connection from time to time."""
 
     wanted = 1
-    """Connections at a time."""
 
     def __init__(self, character: str, address: str, io: Effects, dice: Random) -> None:
         super().__init__(character, io, dice)
         self.address = address
         self.conns: dict[Conn, int] = {}
-        """How often it has spoken there."""
+        """Number of its sends on each connection."""
         self.connects = self.pending = self.utterances = 0
 
     def on_start(self) -> None:
@@ -136,19 +135,19 @@ class Caller(RoguePeer):
     def _speak(self, conn: Conn) -> None:
         raise NotImplementedError
 
-    def _say(self, conn: Conn, words: bytes) -> None:
+    def _send(self, conn: Conn, words: bytes) -> None:
         self.conns[conn] += 1
         self._count("bytes_sent", len(words))
         self.io.send(conn, words)
 
 
 class RogueSlave(Caller):
-    """A stranger at the master's HA port.
+    """A rogue slave at the master's HA port.
 
-    ``silent`` says nothing; ``over-claiming`` reports far above the master's log; ``two-faced`` does so after a first
-    report that any new slave could make; ``junk`` sends random bytes. Two are what the wire cannot tell from slaves:
-    ``acknowledging`` asks for the log, reports what it is sent and stores nothing; ``log-end`` reports the log's end,
-    first thing on one connection after the other. ``crowd`` are many that do so, and stay.
+    ``silent`` sends nothing; ``over-claiming`` reports far above the master's log; ``two-faced`` does so after a first
+    report that any new slave could make; ``junk`` sends random bytes. Two are indistinguishable from slaves on the
+    wire: ``acknowledging`` requests the log, reports all received bytes and stores nothing; ``log-end`` reports the
+    log's end first on each of its consecutive connections. ``crowd`` are many that do so, and stay.
     """
 
     characters = ("silent", "over-claiming", "two-faced", "junk", "acknowledging", "log-end", "crowd")
@@ -159,17 +158,16 @@ class RogueSlave(Caller):
         self.wanted = CROWD if character == "crowd" else 1
         self._frames: dict[Conn, FrameTap] = {}
         self._held: dict[Conn, int] = {}
-        """What it says that it holds."""
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """What the master sends: one of them says that it has it."""
+        """Bytes from the master: one character acknowledges them."""
         super().on_bytes(conn, data)
         if self.character != "acknowledging" or conn not in self.conns:
             return
         for offset, body in self._frames.setdefault(conn, FrameTap()).feed(data):
             self._held[conn] = offset + len(body)
         if conn in self._held:
-            self._say(conn, self._held[conn].to_bytes(8, "big"))
+            self._send(conn, self._held[conn].to_bytes(8, "big"))
 
     def on_closed(self, conn: Conn) -> None:
         self._frames.pop(conn, None)
@@ -177,7 +175,6 @@ class RogueSlave(Caller):
         super().on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
-        """Speak again, or connect again; one of them always does the latter."""
         if self.character == "log-end":
             self.on_stop()
         super().on_timer(key)
@@ -189,7 +186,7 @@ class RogueSlave(Caller):
         if self.character == "silent" or self.utterances >= MAX_UTTERANCES * self.wanted:
             return
         self.utterances += 1
-        self._say(conn, self._words(conn))
+        self._send(conn, self._words(conn))
         if self.conns:
             self._again()
 
@@ -204,11 +201,11 @@ class RogueSlave(Caller):
 
 
 class RogueClient(Caller):
-    """A stranger at a port for clients, on several connections.
+    """A rogue client at a port for clients, on several connections.
 
-    ``silent`` says nothing; ``junk`` sends random bytes, again and again; ``endless`` begins a frame that never ends.
-    ``crowd`` takes every place that there is and says nothing. While it stands a newcomer comes now and then, and asks
-    something as any client may: the effect tells whether it is answered.
+    ``silent`` sends nothing; ``junk`` repeatedly sends random bytes; ``endless`` begins a frame that never ends.
+    ``crowd`` takes every available connection and sends nothing. Meanwhile a newcomer connects now and then and sends a
+    normal request: the effect reports whether it is answered.
     """
 
     characters = ("silent", "junk", "endless", "crowd")
@@ -253,13 +250,11 @@ class RogueClient(Caller):
             self._count("thrown_out")
 
     def on_timer(self, key: Hashable) -> None:
-        """Speak again, or connect again; once the crowd stands, a newcomer comes."""
         super().on_timer(key)
         self._invite()
         self._again()
 
     def _invite(self) -> None:
-        """One newcomer at a time, once the crowd stands."""
         if self.character == "crowd" and not self._comes and not self.pending and self.newcomers < MAX_UTTERANCES:
             self._comes = True
             self.newcomers += 1
@@ -278,16 +273,16 @@ class RogueClient(Caller):
         self.utterances += 1
         words = self.dice.randbytes(self.dice.randint(1, 64))
         if self.character == "endless" and not self.conns[conn]:
-            # A frame of just below 16 MiB, RocketMQ's limit, a little at a time: not even its header comes whole.
+            # A frame of just below 16 MiB, RocketMQ's limit, in small pieces: not even its header arrives complete.
             words = ENDLESS.to_bytes(4, "big") + HEADER.to_bytes(4, "big") + words
-        self._say(conn, words)
+        self._send(conn, words)
 
 
 class RogueMaster(RoguePeer):
-    """A stranger in the master's place: answers a slave's first report, and nothing that follows.
+    """A rogue master: answers a slave's first report, and nothing later.
 
-    ``misplaced`` sends a frame that begins behind the slave's end; ``junk`` sends random bytes. A slave without any log
-    is left alone by both: it would take whatever came, as the protocol says.
+    ``misplaced`` sends a frame that begins behind the slave's end; ``junk`` sends random bytes. Both ignore a slave
+    without a log: by the protocol it would accept anything.
     """
 
     characters = ("misplaced", "junk")
@@ -300,7 +295,7 @@ class RogueMaster(RoguePeer):
         self._count("connections")
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        """The slave's first report tells where its log ends."""
+        """The slave's first report has its log end."""
         end = int.from_bytes(data[:8], "big", signed=True)
         if conn in self.answered or len(data) < 8 or end <= 0:
             return

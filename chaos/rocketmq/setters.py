@@ -1,8 +1,8 @@
-"""Which settings a RocketMQ knows, read from its jars: whatever BrokerStartup finds a setter for.
+"""The settings of a RocketMQ, read from its jars: all for which BrokerStartup finds a setter.
 
 A properties file's key ``haMaxGapNotInSync`` is set if one of the classes below has ``setHaMaxGapNotInSync`` with one
-parameter of a type that MixAll.properties2Object reads; anything else RocketMQ passes over without a word, and so it
-does with a value that cannot be read. Read are the class files' own tables of methods (JVM specification, chapter 4).
+parameter of a type that MixAll.properties2Object reads. RocketMQ silently ignores other keys, and values that it cannot
+read. Source: the class files' own tables of methods (JVM specification, chapter 4).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ CLASSES = ("BrokerConfig", "BrokerIdentity", "MessageStoreConfig", "NettyServerC
 TYPES: Mapping[str, type] = {
     "(I)V": int, "(J)V": int, "(Z)V": bool, "(D)V": float, "(F)V": float, "(Ljava/lang/String;)V": str,
 }  # fmt: skip
-"""What a setter takes, as properties2Object reads it."""
+"""A setter's parameter types, as properties2Object reads them."""
 JARS_OF_CONFIGS = ("common", "store", "remoting", "broker")
 CONSTANT_BYTES = {
     3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2,
 }  # fmt: skip
-"""Of a constant behind its tag, by tag; text (1) says its own."""
+"""Size of a constant behind its tag, by tag; text (1) has its own length."""
 TEXT, TWO_PLACES = 1, (5, 6)
 
 
 @cache
 def known(jars: Path) -> Mapping[str, type]:
-    """Its settings and their types. LabError if these are no RocketMQ's jars."""
+    """Its settings and their types. LabError if these are not RocketMQ's jars."""
     found: dict[str, type] = {}
     for part in JARS_OF_CONFIGS:
         for jar in jars.glob(f"rocketmq-{part}-[0-9]*.jar"):
@@ -66,7 +66,7 @@ def of_class(data: bytes) -> dict[str, type]:
 
 
 def _members(data: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
-    """Of fields or methods: where their names and types stand, and where the table ends."""
+    """For fields or methods: positions of their names and types, and the end of the table."""
     found: list[tuple[int, int]] = []
     (count,), at = unpack_from(">H", data, at), at + 2
     for _ in range(count):

@@ -1,8 +1,8 @@
-"""Leaves out readings of a table that may have changed while it was read.
+"""Drops readings of a table that may have changed during the read.
 
-Where time is real, asking takes a while, and where the machine stalls a long one: what a node answered before its sync
-would be dated after it. A reading says what a table holds at its date, so one during which its node did, or was told,
-anything that changes tables is none.
+In real-time labs a read takes time, and more on a stalled machine: an answer from before a sync would be dated after
+it. A reading states a table's contents at its date, so it is dropped if its node meanwhile made, or received, a change
+of tables.
 """
 
 from bisect import bisect_left, bisect_right
@@ -16,7 +16,7 @@ CALLS = frozenset({"commit", "topic", "group", "delete-topic", "delete-group"})
 
 
 def settled(events: Sequence[Event]) -> Iterator[Event]:
-    """All but these readings. Of a reading ``hi`` says when it was asked for, ns; nobody else needs that."""
+    """All other events. A reading's ``hi`` is the time of its request, ns; only this function uses it."""
     changes: dict[str | None, list[int]] = defaultdict(list)
     for event in events:
         if event.kind in CHANGES or (event.kind in ("invoke", "ok") and event.f in CALLS):

@@ -1,9 +1,9 @@
-"""A connection to a simulated node that is no connection: bytes go in by a call, and come back by one.
+"""Replaces a connection to a simulated node: calls pass bytes in and out.
 
-Half of the callers take what comes at once. The others are slow: their requests come in pieces, what changes nothing is
-asked several at a time, and of the answers they take a few bytes at a time. A node must serve both alike. It may answer
-several requests in any order, and later: as long as an answer is missing the node goes on, alone, for a while. Nothing
-else in the trial moves then, so what others have is still what their audits found.
+Half of the callers take answers at once. The others are slow: their requests arrive in pieces, several read-only
+requests are in flight at a time, and they take answers a few bytes at a time. A node must serve both alike. It may
+answer several requests in any order, and later: while an answer is missing only the node itself continues for a while.
+The rest of the trial is frozen, so the other nodes' audits stay valid.
 """
 
 from __future__ import annotations
@@ -23,35 +23,32 @@ from ..observers.remoting_tap import RESPONSE, RemotingTap
 from .questions import CLOSED, ENDED, Answered
 
 OPAQUE = 1_000_003
-"""Under which the first answer is awaited; each further one under the next number."""
+"""The number of the first request; later ones count up from it."""
 UNANSWERED = "UNANSWERED"
 """No answer came in time."""
 ANSWER_MS = 3_000
-"""How long a node may take for an answer: sendMsgTimeout, the shortest timeout of RocketMQ's clients by default."""
+"""Time for an answer: sendMsgTimeout, the shortest timeout of RocketMQ's clients by default."""
 GONE = ("crash", "abort")
-"""What stays in the history of what a node does while its answer is awaited. Connections close as time passes."""
+"""The node's events during a wait that stay in the history. Connections close as time passes."""
 SLOW = 0.5
-"""How many of the callers are slow."""
 MOST_TOGETHER = 4
-"""Requests that a slow caller asks before it has an answer."""
+"""Requests that a slow caller has in flight."""
 MOST_CUTS = 3
 ROOMS = tuple(1 << power for power in range(13))
 """Bytes of answers that a slow caller takes at a time."""
 
 
 class Frame(NamedTuple):
-    """A request."""
-
     made: bytes | Callable[[int, Sequence[Answered]], bytes]
-    """Its bytes, or what makes them of the number under which it is to be answered and of the answers before."""
+    """Its bytes, or a function from its number and the previous answers to its bytes."""
     is_read: bool = False
-    """Whether it changes nothing, and follows from no answer: such requests may come together."""
+    """Whether it changes nothing and depends on no answer: such requests may be in flight together."""
     may_wait: bool = False
-    """Whether a correct node may answer it only after a slave, or a disk, has: nobody waits for that."""
+    """Whether a correct node may answer it only after a slave or a disk has: the caller does not wait for that."""
 
 
 class Caller:
-    """A connection to a node, and meanwhile what the node's connections act through: keeps what comes back.
+    """A connection to a node, and meanwhile the effects port of the node's connections: collects its answers.
 
     ``dice``: of a slow caller.
     """
@@ -61,39 +58,36 @@ class Caller:
         self._tap = RemotingTap()
         self._dice = dice
         self._room = 0
-        self._came: dict[int, Answered] = {}
-        """By the number of the request."""
+        self._answers: dict[int, Answered] = {}
         self._given_up: set[int] = set()
-        self.asked = 0
-        """Requests so far."""
-        self.owed = False
-        """Whether the node has bytes left that it was not asked for yet."""
+        self.requests = 0
+        self.has_unsent = False
         self.closed = False
 
     @property
     def answered(self) -> list[Answered]:
-        """What came for the first requests, up to one that is still without an answer."""
-        return [self._came[number] for number in range(self._next())]
+        """The answers to the first requests, up to the first unanswered one."""
+        return [self._answers[number] for number in range(self._next())]
 
     def lacks(self, number: int) -> bool:
-        return number not in self._came
+        return number not in self._answers
 
     def send(self, conn: object, data: bytes) -> int:
         if conn is not self:
             return int(self._io.send(conn, data))
         if self._dice is not None and len(data) > self._room:
-            data, self.owed = data[: self._room], True
+            data, self.has_unsent = data[: self._room], True
         self._room -= len(data)
-        for told in self._tap.feed(data):
-            if told.code == Request.NOTIFY_CONSUMER_IDS_CHANGED and not told.flag & RESPONSE:
-                # A group that the caller is in has changed; nobody answers that.
+        for header in self._tap.feed(data):
+            if header.code == Request.NOTIFY_CONSUMER_IDS_CHANGED and not header.flag & RESPONSE:
+                # A group of the caller has changed; this needs no answer.
                 continue
-            number, status = told.opaque - OPAQUE, STATUSES.get(told.code, f"code {told.code}")
-            if told.flag & RESPONSE and number in self._given_up:
+            number, status = header.opaque - OPAQUE, STATUSES.get(header.code, f"code {header.code}")
+            if header.flag & RESPONSE and number in self._given_up:
                 continue
-            if not told.flag & RESPONSE or number not in range(self.asked) or number in self._came:
+            if not header.flag & RESPONSE or number not in range(self.requests) or number in self._answers:
                 number, status = self._next(), UNREADABLE
-            self._came[number] = Answered(status, told.fields, told.body, told.remark)
+            self._answers[number] = Answered(status, header.fields, header.body, header.remark)
         if self._tap.broken is not None:
             self.ends(UNREADABLE, self._tap.broken)
         return len(data)
@@ -109,25 +103,22 @@ class Caller:
         return getattr(self._io, name)
 
     def ends(self, status: str, why: str | None = None) -> None:
-        """This came instead of the next answer."""
-        self._came[self._next()] = Answered(status, {}, b"", why)
+        """The next answer is missing for this reason."""
+        self._answers[self._next()] = Answered(status, {}, b"", why)
 
     def give_up(self, number: int) -> None:
-        """Wait no longer for this answer; if it comes nevertheless, it counts for nothing."""
-        self._came[number] = Answered(UNANSWERED, {}, b"")
+        self._answers[number] = Answered(UNANSWERED, {}, b"")
         self._given_up.add(number)
 
     def _next(self) -> int:
-        return next(number for number in range(len(self._came) + 1) if number not in self._came)
+        return next(number for number in range(len(self._answers) + 1) if number not in self._answers)
 
-    def together(self, frames: Sequence[Frame]) -> Sequence[Frame]:
-        """Those that are asked next."""
+    def next_frames(self, frames: Sequence[Frame]) -> Sequence[Frame]:
         most = 1 if self._dice is None else self._dice.randint(1, MOST_TOGETHER)
         reads = next((at for at, each in enumerate(frames[:most]) if not each.is_read), most)
         return frames[: max(1, reads)]
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        """In which they come."""
         at = 0
         cuts = [] if self._dice is None else [self._dice.randrange(len(data) + 1) for _ in range(MOST_CUTS)]
         for end in (*sorted(cuts), len(data)):
@@ -136,17 +127,17 @@ class Caller:
             at = end
 
     def takes_more(self) -> bool:
-        """Whether the node can go on with what it owes."""
-        owed, self.owed = self.owed and not self.closed, False
-        if owed and self._dice is not None:
+        """Whether the node can continue with its unsent bytes."""
+        has_unsent, self.has_unsent = self.has_unsent and not self.closed, False
+        if has_unsent and self._dice is not None:
             self._room = self._dice.choice(ROOMS)
-        return owed
+        return has_unsent
 
 
 def answers(evidence: Evidence, host: Host, frames: Sequence[Frame], dice: Random, began: int) -> list[Answered]:
-    """One answer to each of the frames, which come over one connection; fewer if that, or the node, ends.
+    """One answer to each of the frames, which arrive over one connection; fewer if that, or the node, ends.
 
-    ``began``: the history's present time. The node's own is later afterwards if it took some for its answers.
+    ``began``: the history's present time. The node's own time is later if it needed some for its answers.
     """
     node = host.node
     if not isinstance(node, Broker | NameServer):
@@ -154,19 +145,19 @@ def answers(evidence: Evidence, host: Host, frames: Sequence[Frame], dice: Rando
     peers, caller = node.peers, Caller(host, dice if dice.random() < SLOW else None)
     since = len(evidence.recorder.events)
     peers.io = caller
-    # The node's own code: what it raises is its crash.
+    # The node's own code: an exception is its crash.
     host.call(_ask, node, caller, frames, partial(_await, host, caller))
     peers.io = host
     if host.kernel.now > began:
-        unseen(evidence, since, GONE, began)
+        remove_events(evidence, since, GONE, began)
     return caller.answered
 
 
-def unseen(evidence: Evidence, since: int, kept: Sequence[str], t: int) -> None:
-    """Take back what was recorded since there were so many events; only such ones stay, as of ``t``."""
+def remove_events(evidence: Evidence, since: int, kept: Sequence[str], t: int) -> None:
+    """Remove the events recorded since ``since``, except for the ``kept`` types, which get time ``t``."""
     events = evidence.recorder.events
     if evidence.recorder.is_stopped:
-        # Nothing comes behind it.
+        # It is the last event.
         return
     stays = [each for each in events[since:] if each.kind in kept]
     del events[since:]
@@ -175,7 +166,7 @@ def unseen(evidence: Evidence, since: int, kept: Sequence[str], t: int) -> None:
 
 
 def _await(host: Host, caller: Caller, awaited: Sequence[int]) -> bool:
-    """Let the node go on alone until these answers have come, or its time for them is over; whether it still runs."""
+    """Run the node alone until these answers arrive, or their time is over; returns whether it still runs."""
     node, until = host.node, host.kernel.now + ANSWER_MS * MS
     assert node is not None
     while any(map(caller.lacks, awaited)) and not caller.closed and host.kernel.step_of(host, until):
@@ -192,23 +183,23 @@ def _ask(
     node.on_accepted(caller, "main")
     at = 0
     while at < len(frames) and not caller.closed:
-        asked = caller.together(frames[at:])
+        requests = caller.next_frames(frames[at:])
         try:
-            data = b"".join(_bytes(each, at + number, caller.answered) for number, each in enumerate(asked))
+            data = b"".join(_bytes(each, at + number, caller.answered) for number, each in enumerate(requests))
         except (LookupError, ValueError):
-            # It follows from an answer that was none.
+            # It depends on a failed answer.
             break
-        caller.asked = at + len(asked)
+        caller.requests = at + len(requests)
         try:
             _hear(node, caller, data)
         except Exception:
             caller.ends(ENDED)
             raise
-        numbers = range(at, caller.asked)
+        numbers = range(at, caller.requests)
         if not still_runs([each for each in numbers if caller.lacks(each) and not frames[each].may_wait]):
             caller.ends(ENDED)
             return
-        at = caller.asked
+        at = caller.requests
         for number in numbers if not caller.closed else ():
             if caller.lacks(number):
                 caller.give_up(number)

@@ -1,4 +1,4 @@
-"""What operations and the script of a simulated trial are for a RocketMQ pair."""
+"""Operations and script queries of a simulated trial for a RocketMQ pair."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 
 WIDE = 65_536
-"""Bytes of a usual buffer of a connection."""
 
 
 class SimDriver(Driver):
-    """Nothing is derived later than its append, unless a fault holds it back."""
+    """Derivation happens at the append, unless a fault holds it."""
 
     parts: tuple[Clients, OtherSends, Recreating, Producers, Consumers, Transactions, RoguePeers]
     clients: Clients
@@ -55,7 +54,7 @@ class SimDriver(Driver):
             self.clients, lambda name: world.machine(name, world.clients_ways), target.consumer_class(),
             names, topology.chosen_by_user(settings),
         )  # fmt: skip
-        # Through small buffers a large message takes seconds, which no bound allows for.
+        # Through small buffers a large message takes seconds, which no bound allows.
         most = MOST if int(settings.get("lab.bufferBytes", WIDE)) >= WIDE else LARGEST
         others = OtherSends(
             self.clients, self.configs[topology.MASTER], lambda: self.readings.log_end(topology.MASTER), most
@@ -74,7 +73,7 @@ class SimDriver(Driver):
         return self.shown.get(node)
 
     def linked(self) -> bool:
-        return len(self.readings.heard_from) >= len(self.pair) - 1
+        return len(self.readings.reporting_slaves) >= len(self.pair) - 1
 
     def ends(self) -> set[int | None]:
         return {self.readings.end(name) for name in self.pair}
@@ -86,7 +85,7 @@ class SimDriver(Driver):
         return self.consumers.stand_at(tables.queue_ends(broker for broker in found if broker is not None))
 
     def audit(self, f: str, *nodes: str) -> None:
-        """Read stores from outside: records of ``nodes``, and each such slave's bytes beside the master's.
+        """Read stores from outside: records of ``nodes``, and the bytes of each such slave and of the master.
 
         With a name server also the tables of ``nodes``, and its own.
         """

@@ -1,9 +1,9 @@
-"""Visits to simulated nodes in which time passes: see ``pairproof.harness.rocketmq.conversations.long``.
+"""Long-running conversations with simulated nodes: see ``pairproof.harness.rocketmq.conversations.long``.
 
-They come when all nodes have been asked everything else: the rest of the world goes on meanwhile. In some trials one
-node has such a visit, since a minute of a whole cluster costs as much as a small trial. Nothing of what happens then
-stands in the history, but for what the visitor hears and for nodes that end; and of the time that passes neither, since
-laws would miss what clients and brokers do in it.
+They start after all other questions to all nodes; the rest of the world continues meanwhile. In some trials one node
+has such a conversation, since a minute of a whole cluster costs as much as a small trial. Its time and events are
+removed from the history, except for the received answers and for nodes that end: laws would miss the clients' and
+brokers' actions in it.
 """
 
 from __future__ import annotations
@@ -25,29 +25,26 @@ from ..observers.remoting_tap import RESPONSE, Header, RemotingTap
 from . import conversations
 from .frames import FORMS, Form
 from .questions import CLOSED, ENDED, Answered
-from .sim_caller import ANSWER_MS, GONE, OPAQUE, UNANSWERED, unseen
-from .sim_questions import kind_of
+from .sim_caller import ANSWER_MS, GONE, OPAQUE, UNANSWERED, remove_events
+from .sim_questions import type_of
 
 SHARE = 1 / 5
-"""How many of the trials with visits have such a one."""
+"""Fraction of trials with conversations that have a long one."""
 LONG_MS = 25_000
-"""A visit that waits longer is half as likely as another one."""
+"""A conversation with a longer wait is half as likely."""
 
 
 class Line:
-    """One of a visitor's connections: keeps what comes back."""
-
     def __init__(self) -> None:
         self.tap = RemotingTap()
         self.came: list[Header] = []
         self.posted: dict[int, int] = {}
-        """Codes of requests that a later step hears the answers of, by their numbers."""
+        """By number: codes of requests whose answers a later step reads."""
         self.is_stray = False
-        """Whether an answer came that nobody asked for, or bytes that are no frame."""
         self.is_closed = False
 
     def take(self, data: bytes, asked: int | None) -> None:
-        """Bytes came; ``asked``: the number under which an answer is awaited right now."""
+        """Bytes arrived; ``asked``: the number of the request that waits right now."""
         for each in self.tap.feed(data):
             if each.flag & RESPONSE and each.opaque != asked and each.opaque not in self.posted:
                 self.is_stray = True
@@ -56,18 +53,18 @@ class Line:
         self.is_stray |= self.tap.broken is not None
 
     def has(self, opaque: int) -> bool:
-        """Whether the answer to what was asked under that number has come, or something that is no answer."""
+        """Whether the answer to this request, or an invalid one, has arrived."""
         return self.is_stray or any(is_answer(each, opaque) for each in self.came)
 
-    def has_heard(self, code: int) -> bool:
-        """Whether something has come that :meth:`heard` looks for."""
+    def has_received(self, code: int) -> bool:
+        """Whether a frame for :meth:`received` has arrived."""
         return self.is_stray or any(self._is_heard(each, code) for each in self.came)
 
-    def _is_heard(self, told: Header, code: int) -> bool:
-        return (self.posted.get(told.opaque) if told.flag & RESPONSE else told.code) == code
+    def _is_heard(self, header: Header, code: int) -> bool:
+        return (self.posted.get(header.opaque) if header.flag & RESPONSE else header.code) == code
 
     def answer(self, opaque: int) -> Answered:
-        """To what was asked under that number."""
+        """To the request of this number."""
         if self.is_stray:
             return Answered(UNREADABLE, {}, b"", self.tap.broken)
         for each in self.came:
@@ -76,8 +73,8 @@ class Line:
                 return answered(each)
         return Answered(CLOSED if self.is_closed else UNANSWERED, {}, b"")
 
-    def heard(self, code: int) -> Answered:
-        """The first of what came that has the code, or answers a request that has; the rest is forgotten."""
+    def received(self, code: int) -> Answered:
+        """The first received frame with this code, or in answer to a request with it; the others are dropped."""
         came, self.came = self.came, []
         if self.is_stray:
             return Answered(UNREADABLE, {}, b"", self.tap.broken)
@@ -90,29 +87,28 @@ class Line:
         return Answered(CLOSED if self.is_closed else NOTHING, {}, b"")
 
 
-def is_answer(told: Header, opaque: int) -> bool:
-    """Whether this is an answer, and to what was asked under that number."""
-    return bool(told.flag & RESPONSE) and told.opaque == opaque
+def is_answer(header: Header, opaque: int) -> bool:
+    """Whether this is an answer to the request of this number."""
+    return bool(header.flag & RESPONSE) and header.opaque == opaque
 
 
-def answered(told: Header) -> Answered:
-    """An answer, by its name."""
-    return Answered(STATUSES.get(told.code, f"code {told.code}"), told.fields, told.body, told.remark)
+def answered(header: Header) -> Answered:
+    """An answer, by its status name."""
+    return Answered(STATUSES.get(header.code, f"code {header.code}"), header.fields, header.body, header.remark)
 
 
 class Conversing:
-    """All connections of a visitor, and meanwhile what the node's connections act through."""
+    """All connections of a conversation, and meanwhile the effects port of the node's connections."""
 
     def __init__(self, world: World, host: Host, node: Broker | NameServer, form: Form) -> None:
         self.world, self.host, self.node, self.form = world, host, node, form
         self.lines: dict[int, Line] = {}
-        self.told: list[Answered] = []
-        """By step."""
+        self.answers: list[Answered] = []
         self.asked: int | None = None
         self._since = world.kernel.now
-        """When the last step was done: from then on the next one waits, whenever that is answered."""
+        """End of the last step: the next one's wait counts from here, whenever it is answered."""
 
-    # What the node's connections do.
+    # Effects of the node's connections.
 
     def send(self, conn: object, data: bytes) -> int:
         if not isinstance(conn, Line):
@@ -129,10 +125,9 @@ class Conversing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.host, name)
 
-    # What the visitor does.
+    # Actions of the client.
 
-    def pay(self, steps: Conversation) -> None:
-        """Do the steps, until the node, or a connection that is asked, ends."""
+    def hold(self, steps: Conversation) -> None:
         self.node.peers.io = self
         for number, step in enumerate(steps):
             if step.wait_ms:
@@ -146,26 +141,25 @@ class Conversing:
             self.node.peers.io = self.host
 
     def _does(self, number: int, step: Step) -> bool:
-        """Whether the visit goes on."""
         line = self.lines.get(step.conn)
         if line is None:
             line = self.lines[step.conn] = Line()
             self.host.call(self.node.on_accepted, line, "main")
         if step.does == CLOSES:
             self._close(line)
-            self.told.append(Answered(CLOSED, {}, b""))
+            self.answers.append(Answered(CLOSED, {}, b""))
             return self.host.node is self.node
         code = Request[step.asks.code]
         if step.does == HEARS:
             if not step.may_be_silent:
-                self._run(lambda: line.is_closed or line.has_heard(code), ANSWER_MS * MS)
-            self.told.append(line.heard(code))
+                self._run(lambda: line.is_closed or line.has_received(code), ANSWER_MS * MS)
+            self.answers.append(line.received(code))
             return self.host.node is self.node
         opaque = OPAQUE + number
         try:
-            data = conversations.framed(step, self.form, opaque, self.told)
+            data = conversations.framed(step, self.form, opaque, self.answers)
         except (LookupError, ValueError):
-            # It follows from an answer that was none.
+            # It depends on a failed answer.
             return False
         if step.does == POSTS:
             line.posted[opaque] = code
@@ -176,16 +170,16 @@ class Conversing:
                 self._run(lambda: line.is_closed or line.has(opaque), ANSWER_MS * MS)
         self.asked = None
         if self.host.node is not self.node:
-            self.told.append(Answered(ENDED, {}, b""))
+            self.answers.append(Answered(ENDED, {}, b""))
             return False
-        self.told.append(Answered(NOTHING, {}, b"") if step.does == POSTS else line.answer(opaque))
-        if self.told[-1].status == UNANSWERED:
+        self.answers.append(Answered(NOTHING, {}, b"") if step.does == POSTS else line.answer(opaque))
+        if self.answers[-1].status == UNANSWERED:
             # Not yet: it waits for a slave, or a disk.
             line.posted[opaque] = code
         return not line.is_closed
 
     def _run(self, reached: Callable[[], bool], ns: int) -> None:
-        """Let time pass until then, or until the node ends, or for so long."""
+        """Let time pass until the condition holds, the node ends, or the limit."""
         self.world.run_until(lambda: self.host.node is not self.node or reached(), ns)
 
     def _close(self, line: Line) -> None:
@@ -197,7 +191,7 @@ class Conversing:
 def chosen(
     seed: str, nodes: Sequence[str], found: Callable[[str], Sequence[Conversation]]
 ) -> tuple[str, Conversation] | None:
-    """Which node has which visit in this trial, if one has; ``found``: the visits that may be paid to a node."""
+    """The node and its conversation in this trial, if any; ``found``: the possible conversations of a node."""
     dice = Random(f"{seed}/visit-in-time")
     if not nodes or dice.random() >= SHARE:
         return None
@@ -208,9 +202,9 @@ def chosen(
 
 
 def put(world: World, names: Sequence[str], seed: str) -> None:
-    """Pay a visit in which time passes to one of these nodes, in some trials, as the seed says."""
+    """In some trials, as the seed says, hold a long conversation with one of these nodes."""
     running = [name for name in names if isinstance(world.hosts[name].node, Broker | NameServer)]
-    drawn = chosen(seed, running, lambda name: IN_TIME[kind_of(world.hosts[name].node)])
+    drawn = chosen(seed, running, lambda name: IN_TIME[type_of(world.hosts[name].node)])
     if drawn is None:
         return
     host, evidence, kernel = world.hosts[drawn[0]], world.evidence, world.kernel
@@ -219,10 +213,12 @@ def put(world: World, names: Sequence[str], seed: str) -> None:
     form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
     began, before = kernel.now, len(world.recorder.events)
     conversing = Conversing(world, host, node, form)
-    conversing.pay(drawn[1])
-    # Nothing runs any more: the trial ends when the visit began.
-    unseen(evidence, before, GONE, began)
+    conversing.hold(drawn[1])
+    # Nothing runs now: the trial ends at the time when the conversation began.
+    remove_events(evidence, before, GONE, began)
     kernel.now = began
-    for number, (step, answered_) in enumerate(zip(drawn[1], conversing.told, strict=False)):
+    for number, (step, answered_) in enumerate(zip(drawn[1], conversing.answers, strict=False)):
         if step.does not in (POSTS, CLOSES):
-            conversations.record(evidence.add, began, host.name, incarnation, step, answered_, conversing.told[:number])
+            conversations.record(
+                evidence.add, began, host.name, incarnation, step, answered_, conversing.answers[:number]
+            )

@@ -1,8 +1,7 @@
-"""Puts questions to simulated nodes. What one answers is of the moment of its audit: no time passes but its own.
+"""Asks simulated nodes questions. An answer belongs to the moment of the node's audit: only its own time passes.
 
-A request goes to the node as bytes over a connection of its own, its header in one of three forms; only the network is
-left out. What asks and what reads shares no code with the node: a number that both took for the right one would be seen
-by nobody.
+A request reaches the node as bytes over its own connection, its header in one of three forms; only the network is left
+out. The asking and reading code shares nothing with the node: a constant that is wrong in both would go unnoticed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from ..observers.remoting_codes import Request
 from . import conversations, invalid_requests, questions
 from .frames import FORMS, Form
 from .questions import OF_REFERENCE, Answered
-from .sim_caller import OPAQUE, Frame, answers, unseen
+from .sim_caller import OPAQUE, Frame, answers, remove_events
 
 READS = frozenset((
     Request.QUERY_MESSAGE, Request.QUERY_CONSUMER_OFFSET, Request.GET_ALL_TOPIC_CONFIG, Request.GET_BROKER_CONFIG,
@@ -37,13 +36,15 @@ READS = frozenset((
     Request.GET_PRODUCER_CONNECTION_LIST, Request.GET_ALL_TOPIC_LIST_FROM_NAMESERVER, Request.GET_CONSUME_STATS,
     Request.QUERY_TOPIC_CONSUME_BY_WHO,
 ))  # fmt: skip
-"""What changes nothing, so that several may be asked before the first is answered."""
+"""Read-only requests, several of which may be in flight."""
 ENDS = ("crash", "abort", "close")
-"""What stays in the history of what a node does while it is visited."""
+"""The node's events during a conversation that stay in the history."""
 
 
 def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], has_conversation: bool) -> None:
-    """Ask one node, if it is a broker or a name server that runs; what is invalid, and visits, where it is visited."""
+    """Ask one node, if it is a running broker or name server; with ``has_conversation`` also send invalid requests and
+    hold a conversation.
+    """
     node, began = host.node, evidence.now()
     form = FORMS[Random(f"{seed}/form/{host.name}").randrange(len(FORMS))]
     dice = Random(f"{seed}/manner/{host.name}")
@@ -65,19 +66,19 @@ def put(evidence: Evidence, host: Host, seed: str, groups: Sequence[str], has_co
                 invalid_requests.record(
                     evidence.add, began, host.name, host.incarnation, sent, answered.status, answered.remark
                 )
-        steps = conversations.chosen(seed, host.name, CONVERSATIONS[kind_of(host.node)])
+        steps = conversations.chosen(seed, host.name, CONVERSATIONS[type_of(host.node)])
         since = len(evidence.recorder.events)
         told = ask([_frame(form, step) for step in steps])
-        # What a visitor sends comes after the last audit: nobody could compare it with anything.
-        unseen(evidence, since, ENDS, began)
+        # A conversation's sends come after the last audit: no law could compare them.
+        remove_events(evidence, since, ENDS, began)
         for number, (step, answered) in enumerate(zip(steps, told, strict=False)):
             conversations.record(evidence.add, began, host.name, host.incarnation, step, answered, told[:number])
-    # The time that it took for its answers was its own.
+    # The time of its answers was its own.
     evidence.kernel.now = began
 
 
-def kind_of(node: object) -> str:
-    """Which visits are paid to a node."""
+def type_of(node: object) -> str:
+    """The type of a node, for its conversations."""
     if not isinstance(node, Broker):
         return NAMES
     if node.config.is_slave:

@@ -1,7 +1,7 @@
-"""What is seen of brokers in the simulated lab: taps at both ends of HA connections, nodes' own traces, store reads.
+"""Observations of brokers in the simulated lab: taps at both ends of HA connections, nodes' own traces, store reads.
 
 Observers decode with their own code (``chaos/observers``), never with the broker's. An observer records before it
-forwards and after it receives, so the history's order is one that could have been seen from outside.
+forwards and after it receives, so an outside observer could have seen the history's order.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from .sim_starts import Starts
 
 FOLDER = "commitlog"
 ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
-"""What a name server's answer to a registration is recorded as."""
+"""Names of a registration answer's fields in the history."""
 
 Tap = FrameTap | ReportTap
 _NOTHING = ReportTap()
 
 
 class Watcher:
-    """A node's own trace of its log, turned into events."""
-
     def __init__(self, evidence: SimReadings, host: Host) -> None:
         self.evidence = evidence
         self.host = host
@@ -77,7 +75,7 @@ class Watcher:
         self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
 
     def misfits(self, why: str) -> None:
-        """What this slave does and does not do from now on is seen from outside."""
+        """From here on this slave's behaviour is observed from outside."""
 
     def refused(self, conn: End, reported: int, end: int, why: str) -> None:
         self.evidence.add(
@@ -87,7 +85,7 @@ class Watcher:
 
 
 class SimReadings(Readings, Context):
-    """Records what the laws may want to see of the brokers of one simulated trial, and is its clients' stage."""
+    """Records observations of one simulated trial's brokers; also its clients' context."""
 
     by_time = ("partial",)
 
@@ -103,20 +101,19 @@ class SimReadings(Readings, Context):
         self.point = evidence.point
         self.starts = Starts(evidence, configs)
         self.connections = 0
-        self.heard_from: set[str] = set()
+        self.reporting_slaves: set[str] = set()
         """Slaves whose reports have reached the master."""
         self.log_ends: dict[str, int] = {}
         self._taps: dict[End, tuple[Tap, Tap]] = {}
-        """Per end of an HA connection: what taps the bytes that leave it, and those that reach it."""
+        """Per end of an HA connection: taps of the bytes that leave it, and of those that reach it."""
         self._noted: dict[Tap, object] = {}
-        """Taps in the middle of something, and what was last noted of it."""
+        """Taps with an incomplete frame, and their last note."""
         self.record_ends: dict[str, dict[int, int]] = {}
-        """By node: where the record that begins at an offset ends."""
+        """By node: from a record's start to its end."""
 
     # Nodes.
 
     def watcher(self, host: Host) -> Watcher:
-        """The trace of one incarnation."""
         return Watcher(self, host)
 
     def starting(self, host: Host) -> None:
@@ -126,7 +123,7 @@ class SimReadings(Readings, Context):
         self.starts.refused(host)
 
     def started(self, host: Host) -> None:
-        """A node is up; a broker has recovered its log."""
+        """A node has started; a broker has recovered its log."""
         broker, name = host.node, host.name
         if not isinstance(broker, Broker):
             self.add(self.kernel.now, "start", name, host.incarnation, f="empty")
@@ -140,7 +137,7 @@ class SimReadings(Readings, Context):
         self.starts.started(host)
 
     def end(self, node: str) -> int | None:
-        """Where the log of a broker ends; None for one that does not run."""
+        """A broker's log end; None for one that does not run."""
         broker = self.broker(node)
         return broker.log.end if broker is not None else None
 
@@ -158,11 +155,10 @@ class SimReadings(Readings, Context):
     # The HA link.
 
     def opened(self, end: End, accepted: bool) -> None:
-        """An HA connection stands at this end: tap it."""
         if end.link.port != "ha":
             return
         if end.host.name == "rogue_master":
-            # Nobody taps a stranger's end; what it says is seen where the slave hears it.
+            # A rogue peer's end is not tapped; its bytes are observed where the slave receives them.
             self.connections += 1
             end.peer.label = f"ha:{self.connections}"
             return
@@ -218,7 +214,7 @@ class SimReadings(Readings, Context):
     def _reports(self, end: End, side: str, f: str, tap: ReportTap, data: bytes) -> None:
         for offset in tap.feed(data):
             if side == "m":
-                self.heard_from.add(end.peer.host.name)
+                self.reporting_slaves.add(end.peer.host.name)
             self.add(self.kernel.now, "report", end.host.name, link=end.label, side=side, hi=offset)
         if tap.pending or not data:
             self._partial(end, side, f, tap)
@@ -226,7 +222,9 @@ class SimReadings(Readings, Context):
             self._noted.pop(tap, None)
 
     def _partial(self, end: End, side: str, f: str, tap: Tap) -> None:
-        """Something is unfinished at this end, or it takes no more; noted once a millisecond until it is whole."""
+        """A frame or report is incomplete at this end, or reading is paused; noted once a millisecond until it is
+        complete.
+        """
         now, lo, broken = self.kernel.now, tap.announced, tap.broken
         what = broken or (now // MS, lo)
         if self._noted.get(tap) == what:
@@ -243,9 +241,10 @@ class SimReadings(Readings, Context):
     # Stores.
 
     def audit(self, master: Host, slave: Host, f: str, nodes: Collection[str]) -> None:
-        """Read the stores from outside: records of ``nodes``; of both what their logs, queues and indexes share.
+        """Read the stores from outside: records of ``nodes``; and the common parts of both nodes' logs, queues and
+        indexes.
 
-        A master without slaves stands in both places.
+        A master without slaves is passed as both.
         """
         self.evidence.audits += 1
         one = self._snapshot(master)
@@ -261,7 +260,7 @@ class SimReadings(Readings, Context):
         )
 
     def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
-        """What the node's files hold of [lo, hi); None if they do not hold all of it."""
+        """The bytes of [lo, hi) in the node's files; None unless they have all of it."""
         size = self.configs[host.name].mappedFileSizeCommitLog
         found = b""
         while lo < hi:

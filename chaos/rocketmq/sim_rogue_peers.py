@@ -1,4 +1,4 @@
-"""Strangers in a simulated trial: peers on the master's HA port that are no brokers, and an impostor in its place."""
+"""Rogue peers in a simulated trial: non-brokers on the master's HA port, and a rogue master in its place."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Reads the stores of a simulated trial's brokers right before each start, and right after: kinds ``found``, ``left``.
+"""Reads the stores of a simulated trial's brokers right before and right after each start: events ``found``, ``left``.
 
-What a broker says of its recovery is its own account (:attr:`~pairproof.reference.core.store.MessageStore.recovered`);
+The recovery mode is the broker's own report (:attr:`~pairproof.reference.core.store.MessageStore.recovered`);
 everything else is read from its files.
 """
 
@@ -18,7 +18,7 @@ from ..observers.start_reader import LOG, Found
 
 
 class Starts:
-    """Of one trial. Stores without a log are not read."""
+    """Stores without a log are not read."""
 
     def __init__(self, evidence: Evidence, configs: Mapping[str, BrokerConfig]) -> None:
         self.evidence = evidence
@@ -26,7 +26,6 @@ class Starts:
         self._found: dict[str, Found] = {}
 
     def starting(self, host: Host) -> None:
-        """A node is about to start."""
         name, files = host.name, host.disk.files
         self._found.pop(name, None)
         if name in self.configs and start_reader.has_log(files):
@@ -35,26 +34,26 @@ class Starts:
             start_reader.record(self.evidence.recorder, self.evidence.now(), name, host.incarnation + 1, found)
 
     def started(self, host: Host) -> None:
-        """It is up, and has done nothing since."""
+        """It has started, and done nothing since."""
         found, broker = self._found.pop(host.name, None), host.node
         if found is None or not isinstance(broker, Broker):
             return
         start, end, recovered = broker.log.start, broker.log.end, broker.store.recovered
         kept = start_reader.compare(found, _files(host), None if found.orderly else end)
-        said: dict[str, object] = {"differs": kept.log_differs if kept.derived is None else kept.derived}
-        said["behind"] = start_reader.whole_behind(found, end) if found.used > end else (0, 0)
+        result: dict[str, object] = {"differs": kept.log_differs if kept.derived is None else kept.derived}
+        result["behind"] = start_reader.whole_behind(found, end) if found.used > end else (0, 0)
         if not found.orderly:
-            said |= {"lost": recovered.lost, "cut_from": recovered.cut_from}
+            result |= {"lost": recovered.lost, "cut_from": recovered.cut_from}
         if not host.disk.lies:
-            said["dirty"] = _dirty(host, end)
+            result["dirty"] = _dirty(host, end)
         self.evidence.add(
             self.evidence.now(), "left", host.name, host.incarnation, f="lacks" if kept.derived else "kept",
             status="same" if kept.log_differs is None else "other", lo=start, hi=end, value=kept.used,
-            detail=json.dumps(said),
+            detail=json.dumps(result),
         )  # fmt: skip
 
     def refused(self, host: Host) -> None:
-        """It will not start on this store, and has changed nothing of it, if it keeps its word."""
+        """It refused to start on this store, and should not have changed it."""
         found = self._found.pop(host.name, None)
         if found is None:
             return
@@ -73,7 +72,7 @@ def _files(host: Host) -> dict[str, bytearray]:
 
 
 def _dirty(host: Host, end: int) -> int:
-    """How many bytes of the log's files that begin before ``end`` a power loss would take."""
+    """Bytes of the log's files that begin before ``end`` that a power loss would drop."""
     dirty = 0
     for name, file in host.disk.files.items():
         if name.startswith(LOG):

@@ -1,7 +1,7 @@
-"""What an administrator who no fault stops would read of the nodes' tables, as ``table`` events; how far queues go.
+"""An unhindered administrator's reads of the nodes' tables, as ``table`` events; ends of queues.
 
 A broker's answer is its table's own encoding, read by :mod:`pairproof.chaos.observers.table_reader`. A slave's delay
-offsets are what its file holds, since it loads them only when it becomes a master.
+offsets are read from its file, since it loads them only when it becomes a master.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .provision import TOPIC
 
 
 def record(evidence: Evidence, host: Host) -> None:
-    """Record every table of a node that runs; nothing of one that does not."""
+    """Record every table of a running node."""
     node = host.node
     if isinstance(node, NameServer):
         known = node.routes.cluster_info().broker_addr_table
@@ -57,7 +57,7 @@ def queue_ends(brokers: Iterable[Broker]) -> dict[MessageQueue, int]:
 
 
 def holds_back(master: Broker) -> bool:
-    """Whether it still has delayed messages to deliver, of levels whose end a trial awaits."""
+    """Whether it still has undelivered delayed messages, of levels that a trial waits for."""
     queues, delays = master.store.queues, master.store.delays_ms
     return any(
         delays[level - 1] <= AWAITED_MS and at < queues.next_offset(SCHEDULE_TOPIC, queue_of_level(level))
@@ -67,7 +67,7 @@ def holds_back(master: Broker) -> bool:
 
 def _answered(evidence: Evidence, host: Host, table: str, encode: Callable[[], bytes]) -> None:
     said: list[bytes] = []
-    # The node's own code: what it raises is its crash.
+    # The node's own code: an exception is its crash.
     host.call(lambda: said.append(encode()))
     for body in said:
         _record(evidence, host.name, table, partial(table_reader.read, table, body))

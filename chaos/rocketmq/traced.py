@@ -1,4 +1,4 @@
-"""What a reference node's process traces: one line for each thing that its watcher hears, and both ends of that.
+"""The trace of a reference node's process: one line for each callback of its watcher, its writer and its reader.
 
 Left out: everything that a peer can see, which taps and clients record; flushes of anything but the log.
 """
@@ -37,19 +37,16 @@ KINDS = {
     "answered": ("who", "status", "masterAddr", "haServerAddr"),
     "fetched": ("who", "table", "status"),
 }
-"""Columns behind time and kind; offsets are bytes of the log, digests the history's. ``start``: recovery (normal,
-abnormal, empty) and the log's range after it; ``ready``: the node listens; ``unreached``: it could not connect there;
-``peer``: ip:port of the other end; ``failed``: one line, as on stderr. ``seen``, ``met``, ``heard``, ``claimed`` (a
-slave reports another end than before), ``answered`` (a broker's registration was) and ``fetched`` (a slave's call for a
-table left it, or was answered) are those of an observer, what its taps tell:
-:mod:`pairproof.chaos.rocketmq.ha_listener`.
-Of nodes that do not trace themselves others tell some of these: see :mod:`pairproof.chaos.rocketmq.outside.view`.
+"""Columns behind time and type; offsets are bytes of the log, digests the history's. ``start``: recovery (normal,
+abnormal, empty) and the log's range after it; ``ready``: the node listens; ``unreached``: a failed connect to this
+address; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. An observer's taps report ``seen``,
+``met``, ``heard``, ``claimed`` (a slave's new log end), ``answered`` (a broker's registration) and ``fetched`` (a
+slave's table call left it, or was answered): :mod:`pairproof.chaos.rocketmq.ha_listener`. For nodes without a trace,
+some of these come from outside: see :mod:`pairproof.chaos.rocketmq.outside.view`.
 """
 
 
 class TraceWatcher(LogWatcher):
-    """Hears what happens inside a broker: traces it, then says of it what the broker's log says."""
-
     def __init__(self, trace: Trace, log: Log, name_servers: int) -> None:
         super().__init__(log, name_servers)
         self.trace = trace

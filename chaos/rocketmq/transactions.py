@@ -1,8 +1,8 @@
-"""The transactions of a trial's producers: a half message, and later what the producer says of it.
+"""The transactions of a trial's producers: a half message, and later the producer's decision.
 
-A half message has a UNIQ_KEY, as RocketMQ's producers give it, and no other key. Only one whose answer says where it is
-can be ended. RocketMQ's producers ask for no answer to END_TRANSACTION; these do, so that the history knows which ends
-were taken. A wait for the next end is under way as a call is: the trial's end waits for it.
+A half message has a UNIQ_KEY, as RocketMQ's producers set it, and no other key. Only one whose answer has its offset
+can be ended. RocketMQ's producers request no answer to END_TRANSACTION; these do, so that the history has the accepted
+ends. A wait for the next end counts as a call in flight, so the trial's end waits for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ HALF = f"\x02TRAN_MSG\x01true\x02PGROUP\x01{GROUP}"
 
 
 class Plan(NamedTuple):
-    """What is to become of a half message: ended with ``says`` after ``ms``, so many ``times``."""
+    """The plan for a half message: ended with ``says`` after ``ms``, so many ``times``."""
 
     says: str
     ms: int

@@ -1,1 +1,1 @@
-"""Scenarios: what a user of master/slave replication wants to know, as files that run in every lab."""
+"""Scenarios: questions of users of master/slave replication, as files that run in every lab."""

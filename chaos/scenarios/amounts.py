@@ -1,4 +1,4 @@
-"""Amounts as scenarios write them: times (``300ms``, ``2s``, ``1m``), sizes (``200B``, ``4KiB``), bounds (``>=1``)."""
+"""Amounts in scenarios: times (``300ms``, ``2s``, ``1m``), sizes (``200B``, ``4KiB``), bounds (``>=1``)."""
 
 import re
 from collections.abc import Mapping
@@ -32,12 +32,12 @@ class Bound(NamedTuple):
 
 
 def time_ms(value: object) -> int:
-    """Milliseconds; ValueError, with the remedy, for what is no time."""
+    """Milliseconds; ValueError, with the remedy, for an invalid time."""
     return _amount(value, _TIMES, "a time such as 300ms, 2s or 1m", MAX_TIME_MS, "10m")
 
 
 def size_bytes(value: object) -> int:
-    """Bytes; ValueError, with the remedy, for what is no size."""
+    """Bytes; ValueError, with the remedy, for an invalid size."""
     return _amount(value, _SIZES, "a size such as 200B, 4KiB or 1MiB", 64 * 1_048_576, "64MiB")
 
 
@@ -59,7 +59,7 @@ def _amount(value: object, units: Mapping[str, int], wanted: str, most: int, sho
 
 
 def bound(value: object) -> Bound:
-    """A bound: a number, ``>=1``, ``<=3``, ``1..5``; ValueError, with the remedy, for anything else."""
+    """A bound: a number, ``>=1``, ``<=3``, ``1..5``; ValueError, with the remedy, otherwise."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str):
         if found := _RANGE.fullmatch(text):

@@ -1,6 +1,6 @@
-"""How a run of scenarios ends on a terminal: what is not green, what was lost, causes, and three last lines.
+"""The terminal output at the end of a scenario run: failures, losses, causes, and three last lines.
 
-Leaves out scenarios that hold, but for what they lost; ``--json`` and the run folder have everything.
+Leaves out scenarios that hold, except for their losses; ``--json`` and the run folder have everything.
 """
 
 from __future__ import annotations
@@ -20,20 +20,18 @@ from .play import HOLDS, UNKNOWN, VERDICTS, VIOLATED, Result
 from .recording import Recording
 
 MAX_SAID = 10
-"""Reasons that are printed of one scenario."""
 MAX_CASES = 20
-"""Cases of one scenario whose losses are printed."""
 
 
-def say_scenarios(recording: Recording, reported: bool) -> None:
-    """Print what a run of scenarios came to. ``reported``: its report was made."""
+def print_scenarios(recording: Recording, reported: bool) -> None:
+    """Print the results of a scenario run. ``reported``: its report was made."""
     plan, results = recording.plan, recording.results()
     for each in results:
         _say_scenario(each)
     system = resolve.system_of(resolve.target(plan.target))
     _say_causes(recording, system)
     say_deviations(recording.writer.known_deviations)
-    say_left_out("this lab", recording.left_out)
+    print_left_out("this lab", recording.left_out)
     trials = sum(len(each.played) for each in results)
     if again := sum(one.trial.again for each in results for one in each.played):
         output.say(played_again(again))
@@ -41,16 +39,16 @@ def say_scenarios(recording: Recording, reported: bool) -> None:
     output.say(f"{counted(trials, 'trial')} in {seconds:.1f} s, seed {plan.seed}, recorded in {recording.folder}")
     facts, first = recording.writer.facts, next((path for _, path in recording.findings), None)
     output.say_remarks(closing.known(facts)["configuration_remarks"])
-    told = _verdict(recording, results)
-    for line in closing.three(told, facts, recording.folder, first, system, "show" if reported else "report"):
+    listed = _verdict(recording, results)
+    for line in closing.three(listed, facts, recording.folder, first, system, "show" if reported else "report"):
         output.say(*line)
 
 
-def say_left_out(where: str, lacking: Mapping[str, Sequence[str]]) -> None:
-    """Print which scenarios ``where`` cannot play, each with the abilities that it lacks."""
-    told = ", ".join(f"{name} ({', '.join(lacks)})" for name, lacks in lacking.items())
-    if told:
-        output.say(f"not for {where}: {told}")
+def print_left_out(where: str, lacking: Mapping[str, Sequence[str]]) -> None:
+    """Print the scenarios that ``where`` cannot play, each with the abilities that it lacks."""
+    listed = ", ".join(f"{name} ({', '.join(lacks)})" for name, lacks in lacking.items())
+    if listed:
+        output.say(f"not for {where}: {listed}")
 
 
 def _verdict(recording: Recording, results: Sequence[Result]) -> closing.Line:
@@ -59,13 +57,13 @@ def _verdict(recording: Recording, results: Sequence[Result]) -> closing.Line:
     if deviations.fails(facts) and worst != VIOLATED:
         worst = "known-deviation"
     green, asked = sum(each.verdict == HOLDS for each in results), len(recording.scenarios)
-    said = f"{green} of {counted(asked, 'scenario')} {'holds' if green == 1 else 'hold'}"
+    count = f"{green} of {counted(asked, 'scenario')} {'holds' if green == 1 else 'hold'}"
     rest = f", {asked - len(results)} not played" if asked > len(results) else ""
     ended = "; interrupted before its end" if facts["state"] == "interrupted" else ""
     cost = closing.known_cost(facts)
     style = output.AMBER if cost and worst == HOLDS else output.COLOURS.get(worst, output.AMBER)
     plan = recording.plan
-    return closing.Line(f"{plan.target} in {plan.lab}: {worst}{cost}; {said}{rest}{ended}", style)
+    return closing.Line(f"{plan.target} in {plan.lab}: {worst}{cost}; {count}{rest}{ended}", style)
 
 
 def _say_scenario(each: Result) -> None:
@@ -82,8 +80,9 @@ def _say_scenario(each: Result) -> None:
 
 
 def costs(played: Sequence[tuple[str, Loss | None]]) -> list[str]:
-    """What each case, by its label, lost of what was acknowledged; one line for all cases that lost nothing. Cases
-    whose faults had no effect say nothing."""
+    """The acked messages that each case lost, by its label; one line for all cases without losses. Omits cases whose
+    faults had no effect.
+    """
     sums = [(label, losses.total([cost])) for label, cost in played if cost is not None]
     lines = [f"{f' [{label}]' if label else ''}: {line}" for label, cost in sums if (line := losses.words(cost))]
     none = [cost["acknowledged"] for _, cost in sums if not losses.words(cost)]

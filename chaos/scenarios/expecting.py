@@ -1,10 +1,10 @@
-"""Reads what a scenario expects besides the laws: laws that must be judged, and how often what must happen.
+"""Reads a scenario's expectations besides the laws: laws that must be judged, and counts.
 
-``statuses`` counts sends by their answer, ``events`` the history by kind, both at one node with ``@node`` behind; so
-does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts what the fault
-cost the deployment: messages that were lost, unavailable, accepted meanwhile, see
-:mod:`pairproof.harness.rocketmq.losses`. A list of expectations may say of each ``when`` it is meant: the version
-that the target behaves as, and known deviations (:mod:`harness.judging.deviations`) that it has, or has not.
+``statuses`` counts sends by their answer, ``events`` the history by type, both for one node with ``@node`` behind; so
+does each phase: ``before``, ``during`` or ``after`` the fault of the step with that id. ``costs`` counts the messages
+that the fault made lost or unavailable, or that were accepted during it, see :mod:`pairproof.harness.rocketmq.losses`.
+In a list of expectations each ``when`` states to which targets it applies: by the version that the target behaves as,
+and by its known deviations (:mod:`harness.judging.deviations`).
 """
 
 from collections.abc import Collection
@@ -22,16 +22,14 @@ from .scenario import PHASES, Counts, Expect, Only, Phase, Step
 from .yaml_tree import Spot
 
 STATUSES = frozenset((*ANSWERS.values(), *RESPONSE_NAMES.values(), "timeout", "disconnected", "refused"))
-"""How a call may end."""
 COUNTS = ("statuses", "events")
 KEYS = ("judged", *COUNTS, *PHASES, "costs", "bites", "violated")
 WHEN, NOT = "when", "not "
 MAX_PARTS = 20
-"""Of one list of expectations."""
 
 
 def read_expect(spot: Spot, steps: Collection[Step]) -> tuple[Expect, tuple[tuple[Only, Expect], ...]]:
-    """The expectations: of every target, and of some."""
+    """The expectations for every target, and those for some."""
     if not isinstance(spot.value, list):
         return _expect(fields.mapping(spot, KEYS, "expect"), steps), ()
     always, apart = Expect(), list[tuple[Only, Expect]]()
@@ -46,7 +44,7 @@ def read_expect(spot: Spot, steps: Collection[Step]) -> tuple[Expect, tuple[tupl
 
 
 def _only(spot: Spot) -> Only:
-    """``<5``, ``4.9.3..4.9.7``, a deviation's id, or ``not`` such an id; several of them with commas between."""
+    """``<5``, ``4.9.3..4.9.7``, a deviation's id, or ``not`` and such an id; several are separated by commas."""
     text = fields.text(spot._replace(value=str(spot.value)) if isinstance(spot.value, float) else spot, WHEN)
     ranges, known = list[versions.Range](), dict[str, bool]()
     for part in (each.strip() for each in text.split(",")):
@@ -78,7 +76,7 @@ def _expect(found: dict[str, Spot], steps: Collection[Step]) -> Expect:
 def _phases(when: str, spot: Spot, steps: Collection[Step]) -> list[Phase]:
     ids = [each.id for each in steps if each.id is not None]
     if not isinstance(spot.value, dict):
-        spot.fail(f"{when} is a mapping of a step's id to what is expected {when} its fault, not {spot.shown()}")
+        spot.fail(f"{when} is a mapping of a step's id to expectations {when} its fault, not {spot.shown()}")
     for key, each in spot.value.items():
         if key not in ids:
             each.fail(f"no step of the timeline has the id {key!r}{meant(key, ids)}")

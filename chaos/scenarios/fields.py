@@ -1,6 +1,6 @@
-"""Reads single values of a scenario's tree: each complaint names the file, the line, what was found and what is valid.
+"""Reads single values of a scenario's tree: each error names the file, the line, the invalid value and the valid ones.
 
-``${name}`` stands for a variable's value: alone in a value it keeps its type, within a text it becomes text.
+``${name}`` is a variable's value: alone in a value it keeps its type, within a text it becomes text.
 """
 
 import re
@@ -18,7 +18,7 @@ Read = TypeVar("Read")
 
 
 def mapping(spot: Spot, known: Collection[str], what: str, required: Collection[str] = ()) -> dict[str, Spot]:
-    """A mapping that has no other keys than these, and all that are required."""
+    """A mapping with all required keys, and no unknown ones."""
     if not isinstance(spot.value, dict):
         spot.fail(f"{what} is a mapping of {', '.join(known)}, not {spot.shown()}")
     for key, value in spot.value.items():
@@ -31,7 +31,7 @@ def mapping(spot: Spot, known: Collection[str], what: str, required: Collection[
 
 
 def members(spot: Spot, what: str, most: int) -> list[Spot]:
-    """A list of no more than ``most``."""
+    """A list of at most ``most`` entries."""
     if not isinstance(spot.value, list):
         spot.fail(f"{what} is a list, not {spot.shown()}")
     if len(spot.value) > most:
@@ -40,7 +40,7 @@ def members(spot: Spot, what: str, most: int) -> list[Spot]:
 
 
 def text(spot: Spot, what: str) -> str:
-    """A text that is not empty."""
+    """A non-empty text."""
     if not isinstance(spot.value, str) or not spot.value.strip():
         spot.fail(f"{what} is a text, not {spot.shown()}")
     if len(spot.value) > MAX_TEXT:
@@ -70,19 +70,19 @@ def scalar(spot: Spot, what: str) -> Scalar:
 
 
 def one_of(spot: Spot, what: str, valid: Collection[str]) -> str:
-    """A name that is known."""
+    """A valid name."""
     if not isinstance(spot.value, str) or spot.value not in valid:
         spot.fail(f"unknown {what} {spot.shown()}{meant(str(spot.value), valid)}")
     return spot.value
 
 
 def names(spot: Spot, what: str, valid: Collection[str]) -> tuple[str, ...]:
-    """A list of known names."""
+    """A list of valid names."""
     return tuple(one_of(each, what, valid) for each in members(spot, f"a list of each {what}", len(valid)))
 
 
 def amount(spot: Spot, what: str, reader: Callable[[object], Read]) -> Read:
-    """A value as one of :mod:`amounts` reads it."""
+    """A value as a reader of :mod:`amounts` parses it."""
     try:
         return reader(spot.value if isinstance(spot.value, str | int) else spot.shown())
     except ValueError as why:
@@ -90,12 +90,12 @@ def amount(spot: Spot, what: str, reader: Callable[[object], Read]) -> Read:
 
 
 def time_ms(found: Mapping[str, Spot], key: str, default: int | None = None) -> int:
-    """A time, ms; without a default it must be there, which the caller has seen to."""
+    """A time, ms; without a default the key is required, which the caller has checked."""
     return default if key not in found and default is not None else amount(found[key], key, amounts.time_ms)
 
 
 def filled_in(spot: Spot, values: Args) -> Spot:
-    """The same tree with the variables' values in place of their names."""
+    """The tree with the variables' values in place of their names."""
     match spot.value:
         case dict():
             filled = {str(_filled(spot, key, values)): filled_in(each, values) for key, each in spot.value.items()}
@@ -114,7 +114,7 @@ def _filled(spot: Spot, written: str, values: Args) -> Scalar:
         return written
     for name in _VARIABLE.findall(written):
         if name not in values:
-            spot.fail(f"unknown variable {name!r}{meant(name, values)}; each says which there are")
+            spot.fail(f"unknown variable {name!r}{meant(name, values)}; each defines the variables")
     if whole_value := _VARIABLE.fullmatch(written):
         return values[whole_value[1]]
     return _VARIABLE.sub(lambda found: str(values[found[1]]), written)

@@ -1,7 +1,7 @@
-"""Plays several scenarios: in turn in this process, or trials side by side, in processes with labs of their own.
+"""Plays several scenarios: in turn in this process, or concurrent trials in processes with their own labs.
 
-An interrupt ends every trial that is going on; what there is of them is handed over first. A lab that fails in the
-middle of a trial ends that scenario only; one that cannot open a trial at all ends everything.
+An interrupt ends every running trial, after its partial results are passed on. A lab that fails in the middle of a
+trial ends that scenario only; one that cannot open a trial at all ends everything.
 """
 
 from __future__ import annotations
@@ -19,38 +19,34 @@ from .scenario import Case, Scenario
 
 
 class Watch(Protocol):
-    """Hears what is going on."""
-
     def began(self, scenario: Scenario, number: int, total: int) -> None:
         """A scenario's trial with this number, from 1, begins."""
 
     def opened(self, session: Session) -> None:
-        """Its session stands; not heard of trials in other processes."""
+        """Its session is open; not called for trials in other processes."""
 
     def ended(self, scenario: Scenario, played: Played) -> None:
-        """It is over."""
+        """It has ended."""
 
 
 Take = Callable[[Scenario, Played], None]
 
 
 class Task(NamedTuple):
-    """A trial to play."""
-
     scenario: Scenario
     case: Case
     seed: str
 
 
 class Ended(NamedTuple):
-    """A trial that is over, or what there is of it, and ``why`` it did not come to its end."""
+    """A finished or partial trial, and ``why`` it ended early."""
 
     played: Played | None
     why: BaseException | None = None
 
 
 def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take: Take) -> None:
-    """Play them all; ``take`` hears each trial. KeyboardInterrupt and what makes going on senseless pass through."""
+    """Play them all; ``take`` receives each trial. KeyboardInterrupt and fatal errors are raised."""
     failed: set[str] = set()
 
     def tasks() -> Iterator[Task]:

@@ -1,8 +1,8 @@
 """The JSON schema of scenarios, for editors: ``docs/scenario.schema.json``.
 
-``python -m pairproof.chaos.scenarios.json_schema [FOLDER]`` writes it; a test compares, and checks that scenarios keep
-it. It proposes the names that come with pairproof and lets others pass, but for operations: it knows those that are
-installed where it is written. Values may be variables (``${bytes}``). What contradicts itself only the reader notices.
+``python -m pairproof.chaos.scenarios.json_schema [FOLDER]`` writes it; a test compares it, and validates the scenarios.
+It proposes the names that come with pairproof and accepts others; only operations are restricted to those installed
+where it is written. Values may be variables (``${bytes}``). Only the reader detects contradictions.
 """
 
 from __future__ import annotations

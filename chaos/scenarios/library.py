@@ -1,7 +1,7 @@
 """Finds scenarios: registered ones by name, a user's own by the path of its file.
 
-Those that come with pairproof are files of this package. A third party's package of such files is registered under the
-entry points ``pairproof.scenarios``.
+The scenarios of pairproof are files of this package. A third party registers its package of such files under the entry
+points ``pairproof.scenarios``.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,13 @@ ENDINGS = (".yaml", ".yml")
 
 
 def names() -> list[str]:
-    """Those that are registered, sorted."""
+    """The registered ones, sorted."""
     return sorted(registry.files("scenarios", *ENDINGS))
 
 
 @cache
 def shipped(name: str) -> Scenario:
-    """One of those."""
+    """A registered one."""
     return reading.from_text(registry.files("scenarios", *ENDINGS)[name].read_text(encoding="utf-8"), name)
 
 

@@ -1,8 +1,8 @@
-"""Whether a trial met what its scenario expects besides the laws: counts of answers and events, whole or by phase.
+"""Whether a trial met its scenario's expectations besides the laws: counts of answers and events, in total or by phase.
 
-A send belongs to the phase in which it was invoked; sends of the warm-up and the probes at the end belong to none. The
-phases of a step are those of its fault, found by name and arguments: also a fault that a lab could not begin is found,
-and has no length.
+A send belongs to the phase of its invocation; sends of the warm-up and the probes at the end belong to none. A step's
+phases are those of its fault, found by name and arguments: a fault that a lab could not begin is found, too, with
+length 0.
 """
 
 import json
@@ -33,9 +33,9 @@ class Interval(NamedTuple):
 
 
 def unmet(case: Case, trial: Trial, observes: Set[str]) -> tuple[list[str], list[str]]:
-    """What the trial owes its scenario, a line each; and what nobody knows, since the machine stalled meanwhile.
+    """The unmet expectations, a line each; and those left unknown by a stall of the machine.
 
-    Of kinds that nobody can observe it owes nothing.
+    Unobservable event types are not expected.
     """
     owes, doubts = list[str](), list[str]()
     for lines, interval in _compared(case, trial.events, observes):
@@ -60,24 +60,22 @@ def _compared(case: Case, events: Sequence[Event], observes: Set[str]) -> Iterat
         statuses, kinds = _statuses(events, within), _kinds(events, interval)
         yield _compare(_seen(phase.counts, observes), statuses, kinds, f"{phase.when} {phase.id}: "), interval
     if case.expect.costs:
-        yield list(_dear(case.expect.costs, losses.measure(events))), whole
+        yield list(_unmet_costs(case.expect.costs, losses.measure(events))), whole
 
 
-def _dear(wanted: Mapping[str, Bound], cost: Loss | None) -> Iterator[str]:
-    """Where a fault's cost is not what was expected."""
+def _unmet_costs(wanted: Mapping[str, Bound], cost: Loss | None) -> Iterator[str]:
     if cost is None:
         yield "costs: no fault had an effect on the pair"
         return
     for name, bound in wanted.items():
         count = losses.outcome(cost, name)
         if count is None:
-            yield f"costs: {bound} {name} expected, and the trial does not tell"
+            yield f"costs: {bound} {name} expected, and the trial does not show it"
         elif not bound.holds(count):
             yield f"costs: {bound} {name} expected, {count} seen ({cost.before} acknowledged, {cost.tried} tried)"
 
 
 def _stall(events: Sequence[Event], interval: Interval) -> Stall | None:
-    """The longest stall of this machine within an interval."""
     met = events[interval.lo : interval.hi]
     disturbances = Disturbances()
     for each in events:
@@ -87,7 +85,7 @@ def _stall(events: Sequence[Event], interval: Interval) -> Stall | None:
 
 
 def unseen(case: Case, observes: Set[str]) -> list[str]:
-    """Kinds of event that a case expects so many of, and that nobody can observe."""
+    """Event types that a case expects and that are not observable."""
     counts = (case.expect.whole, *(each.counts for each in case.expect.phases))
     return sorted({kind for each in counts for name in each.events if (kind := _kind(name)) not in observes})
 
@@ -101,14 +99,14 @@ def _kind(name: str) -> str:
 
 
 def without_effect(case: Case, trial: Trial) -> list[str]:
-    """Faults that began and did nothing, where the scenario wants every one to take effect."""
+    """Faults without an effect, if the scenario requires one of each."""
     if not case.expect.bites:
         return []
     return [f"{each.name} ({_shown(each.args)}) had no effect" for each in trial.faults if not each.bit]
 
 
 def answers(events: Sequence[Event]) -> Counter[str]:
-    """How many sends of the trial's own, neither warm-up nor probe, were answered with what."""
+    """Number of the trial's own sends (neither warm-up nor probe) by answer."""
     return Counter({key: count for key, count in _statuses(events, _ran(events)).items() if "@" not in key})
 
 
@@ -117,7 +115,7 @@ def _shown(args: Mapping[str, object]) -> str:
 
 
 def _ran(events: Sequence[Event]) -> Interval:
-    """From warm-up to healing; a trial that was interrupted has no such end."""
+    """From warm-up to healing; an interrupted trial has no such end."""
     marks = {each.f: each.seq for each in reversed(events) if each.kind == "mark"}
     return Interval(marks.get("warm", len(events)), marks.get("heal", len(events)))
 

@@ -1,6 +1,6 @@
 """Makes ``docs/scenarios.md`` from the scenarios' files; ``python -m pairproof.chaos.scenarios.page [DOCS]`` writes it.
 
-A test compares what is there with what it would be.
+A test compares the page with its source.
 """
 
 import re
@@ -35,14 +35,14 @@ and all laws check every trial.
 Tests prove which mutants of the reference each scenario kills (`catches` in its file).
 """
 FORM = """\
-## A file of your own
+## Your own file
 
     name: my-scenario              # the file's name
-    about: What one learns from it.
-    promises: [What should hold, in words]
+    about: What users learn from it.
+    promises: [The expected guarantee, in words]
     settings: {brokerRole: SYNC_MASTER, slaveTimeout: 1000, lab.slaves: 2}
     each: {bytes: 0..12}           # every value in turn, as ${bytes}; or a list of combinations
-    repeat: 3                      # each case so often
+    repeat: 3                      # trials of each case
     workload:
       - send: {every: 20ms, from: 0s, for: 3s, queue: 0, size: 200B, wait: true}
       - pull: {every: 500ms, for: 3s, node: slave}
@@ -56,10 +56,10 @@ FORM = """\
     expect:
       judged: [ack-replicated]     # laws that must have had something to judge
       statuses: {PUT_OK: ">=20"}   # answers to sends: 0, ">=1", "<=3", "1..5"; PUT_OK@master for one node's
-      events: {diverged: 0}        # kinds of event
+      events: {diverged: 0}        # event types
       during: {cut: {statuses: {SLAVE_NOT_AVAILABLE: ">=1"}}}
       costs: {lost: 0}             # what the fault cost
-      bites: true                  # every fault must have done something
+      bites: true                  # every fault must have had an effect
 
 - `target`: the target whose settings the scenario uses, if not RocketMQ.
 - `settings`: RocketMQ's keys and values, and the pair's: `lab.slaves`, `lab.nameServer` (consumers need one),
@@ -114,9 +114,11 @@ def _operations() -> Iterator[str]:
     )
     for name in steps():
         each = resolve.operations()[name]
-        told = (f"`{key}`" + ("" if (of := usual(name).get(key)) is None else f" ({of})") for key in each.arguments)
+        arguments = (
+            f"`{key}`" + ("" if (of := usual(name).get(key)) is None else f" ({of})") for key in each.arguments
+        )
         about = " ".join((each.__doc__ or "").replace("``", "`").split())
-        yield f"| `{name}` | {about} | {', '.join(told)} | {'yes' if each.is_load else ''} |"
+        yield f"| `{name}` | {about} | {', '.join(arguments)} | {'yes' if each.is_load else ''} |"
 
 
 def _row(scenario: Scenario) -> str:
@@ -134,7 +136,7 @@ def _row(scenario: Scenario) -> str:
 
 
 def deployment(scenario: Scenario) -> str:
-    """What the scenario runs on, in words."""
+    """The scenario's deployment, in words."""
     roles = sorted({str(each.settings.get("brokerRole", "SYNC_MASTER")) for each in scenario.cases})
     slaves = sorted({topology.slaves(each.settings) for each in scenario.cases})
     parts = [" or ".join(roles), " or ".join(f"{count or 'no'} slave{'' if count == 1 else 's'}" for count in slaves)]
@@ -144,7 +146,7 @@ def deployment(scenario: Scenario) -> str:
 
 
 def seconds(scenario: Scenario) -> float:
-    """How long its longest case takes."""
+    """Length of its longest case."""
     return max(timeline.length_ms(each) for each in scenario.cases) / 1000
 
 

@@ -1,11 +1,10 @@
 """Do labs agree? The same scenarios in several labs, verdicts and laws side by side, every difference with its reason.
 
-A scenario's ``differs`` says of a law, or of its ``verdict``, why labs may disagree in it; a difference that it does
-not name is unexplained, but for a lab that skipped the scenario and said why. What one lab cannot observe, or what does
-not apply there, is no difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
-Between a target's model and the target, which laws had something to judge, and which known deviations showed, is told
-and needs no other reason: real brokers do not do the same at the same time. Between two labs that play the same, both
-need one.
+A scenario's ``differs`` has the reason why labs may disagree in a law, or in its ``verdict``. Other differences are
+unexplained, except for a lab that skipped the scenario with a reason. A law that one lab cannot observe, or that does
+not apply there, is not a difference; nor is a scenario for which a lab lacks an ability: only the others are compared.
+Between a target's model and the target, differences in judged laws and in shown deviations are listed and need no other
+reason, since real brokers do not act at the same times. Two labs that play the same program need one.
 """
 
 from collections.abc import Mapping, Sequence, Set
@@ -21,17 +20,16 @@ from .scenario import Scenario
 SILENT = (Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
 MISSING = "not played"
 CANNOT = "cannot"
-"""What stands for a verdict where the lab lacks an ability."""
+"""Replaces a verdict if the lab lacks an ability."""
 Lacking = Mapping[str, Mapping[str, Sequence[str]]]
-"""By lab and name of a scenario, the abilities that the lab lacks for it; nothing where it has them all."""
+"""By lab and scenario name: the abilities that the lab lacks; complete ones are absent."""
 
 
 HOW_CANNOT = f" *{CANNOT}*: the lab lacks the named abilities (`pairproof labs`), so only the others are compared."
 
 
 class Difference(NamedTuple):
-    """``what`` is a law or ``verdict``; ``seen`` what each lab says of it, in order; ``reason`` is empty if nobody
-    knows."""
+    """``what`` is a law or ``verdict``; ``seen``: each lab's result, in order; ``reason`` is empty if unexplained."""
 
     what: str
     seen: tuple[str, ...]
@@ -39,16 +37,13 @@ class Difference(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One scenario in all labs, in order."""
-
     scenario: Scenario
     verdicts: tuple[str, ...]
-    """:data:`CANNOT` where the lab lacks an ability."""
+    """:data:`CANNOT` if the lab lacks an ability."""
     trials: tuple[int, ...]
     seconds: tuple[float, ...]
     differences: tuple[Difference, ...]
     reasons: tuple[tuple[str, ...], ...]
-    """By lab: why it is not green."""
     lacking: tuple[tuple[str, ...], ...]
     """By lab: the abilities that it lacks for it."""
 
@@ -91,7 +86,7 @@ def _row(
         reason = scenario.differs.get(VERDICT, "") or _stalled(verdicts, results)
         skipped = [each.reasons for each in results if each is not None and each.verdict == SKIPPED]
         if _only_across(verdicts, modelled) and not set(verdicts) - {CANNOT, SKIPPED, UNKNOWN, HOLDS}:
-            # Another verdict than "holds" for another reason is none that a model is excused for.
+            # A model excuses only verdicts for its own reasons.
             unsure = [each.reasons for each in results if each is not None and each.verdict == UNKNOWN]
             skipped += [lines for lines in unsure if all(NOTHING in line or SKIP in line for line in lines)]
         differences.append(
@@ -119,17 +114,17 @@ def _row(
 
 
 def _stalled(seen: Sequence[str], results: Sequence[Result | None], law: str = "") -> str:
-    """Why labs do not say what the others do: their machine stalled. Nothing if labs differ otherwise, too."""
+    """The reason, if only stalled machines explain the difference; otherwise empty."""
     said = set(seen) - {CANNOT, UNKNOWN}
     if said == _OR_NOTHING:
-        # What happens late, or not at all, gives a law something to judge or takes it away: no lab contradicts another.
+        # A late or missing event changes whether a law has something to judge: not a contradiction.
         steady = {each for each, result in zip(seen, results, strict=True) if result is None or not result.stalled}
-        return f"{STALLED} meanwhile, so one only had something to judge" if len(steady - {CANNOT}) < 2 else ""
+        return f"{STALLED} during the trial, so only one had something to judge" if len(steady - {CANNOT}) < 2 else ""
     if len(said) > 1:
         return ""
     unsure = [each for each, said in zip(results, seen, strict=True) if each is not None and said == UNKNOWN]
     lines = [[line for line in each.reasons if law in line] for each in unsure]
-    # What else it did not show, it may never show.
+    # Its other missing results may never appear.
     return lines[0][0] if lines and all(each and all(STALLED in line for line in each) for each in lines) else ""
 
 
@@ -137,7 +132,7 @@ _OR_NOTHING = {str(Verdict.HOLDS), str(Verdict.VACUOUS)}
 
 
 def _only_across(seen: Sequence[str], modelled: Sequence[bool]) -> bool:
-    """Whether labs differ only as a model and what it is of: those that play the same say the same."""
+    """Whether labs differ only as a model and its original: labs that play the same program agree."""
     kinds = [
         {said for said, is_model in zip(seen, modelled, strict=True) if is_model is kind} for kind in (True, False)
     ]
@@ -145,7 +140,7 @@ def _only_across(seen: Sequence[str], modelled: Sequence[bool]) -> bool:
 
 
 def _met(seen: Sequence[str]) -> str:
-    """What a model and what it is of may do apart from each other; nothing of what they must not."""
+    """The allowed difference between a model and its original; empty for others."""
     said = set(seen) - {CANNOT, str(Verdict.HOLDS), str(Verdict.VACUOUS)}
     if not said:
         return "only one had something to judge"
@@ -153,8 +148,8 @@ def _met(seen: Sequence[str]) -> str:
 
 
 def exit_code(found: Sequence[Row]) -> int:
-    """1 for a difference that is not explained, 3 for one that a stalled machine explains, else as
-    :func:`pairproof.chaos.scenarios.play.exit_code` for what all labs say alike that played a scenario; it was skipped
+    """1 for an unexplained difference, 3 for one that a stalled machine explains, else as
+    :func:`pairproof.chaos.scenarios.play.exit_code` for the common verdicts of the labs that played a scenario; skipped
     if none did.
     """
     played = [set(row.verdicts) - {CANNOT, SKIPPED} or {SKIPPED} for row in found]
@@ -171,7 +166,7 @@ def cell(verdict: str, lacks: Sequence[str]) -> str:
 
 
 def page(found: Sequence[Row], labs: Sequence[str], target: str, command: str) -> str:
-    """The Markdown page that a command made; ``labs``: the headings of their columns."""
+    """The Markdown page of a command; ``labs``: the headings of their columns."""
     lines = [
         f"<!-- Made by pairproof {command}; run it again, do not change this page. -->",
         "# Do the labs agree?",

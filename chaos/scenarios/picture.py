@@ -1,4 +1,4 @@
-"""Shows a scenario's timeline as a small picture of text."""
+"""Draws a scenario's timeline in text."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from .scenario import Case
 from .steps import usual
 
 WIDTH = 64
-"""Columns of the time axis."""
 MARKS = 4
 
 
 def drawn(case: Case) -> list[str]:
-    """The picture: a row for the axis, one for each load (``.``) and one for each step (``=`` a fault, ``^`` else)."""
+    """The picture: a row for the axis, one for each load (``.``) and one for each step (``=`` a fault, ``^``
+    others).
+    """
     length = timeline.length_ms(case) or 1
 
     def column(at_ms: int) -> int:
@@ -31,7 +32,7 @@ def drawn(case: Case) -> list[str]:
     for step, begin, end in timeline.spans(case):
         if step.op.do == "heal":
             continue
-        # What begins with the last moment is shown, too.
+        # Includes steps that begin at the last moment.
         first = min(WIDTH - 1, column(begin))
         bar = _bar(first, max(column(end), first + 1), "=") if step.op.do == "fault" else _bar(first, first + 1, "^")
         rows.append((_called(step.op), bar))
@@ -44,8 +45,7 @@ def _bar(begin: int, end: int, mark: str) -> str:
 
 
 def _called(op: Op) -> str:
-    """An operation without the arguments that it has anyway."""
     known = usual(op.do)
-    told = {key: value for key, value in op.args.items() if key != "name" and value != known.get(key)}
+    given = {key: value for key, value in op.args.items() if key != "name" and value != known.get(key)}
     name = str(op.args["name"]) if op.do == "fault" else op.do
-    return f"{name}({', '.join(f'{key}={value}' for key, value in told.items())})"
+    return f"{name}({', '.join(f'{key}={value}' for key, value in given.items())})"

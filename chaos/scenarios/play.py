@@ -1,8 +1,8 @@
-"""Plays scenarios: each case so often, in one lab against one target, judged by the laws and by what it expects.
+"""Plays scenarios: each case several times, in one lab against one target, judged by the laws and its expectations.
 
-A trial ends as one of :data:`VERDICTS`. What a lab could not do is skipped with its reason and never passed; whoever
-wants all scenarios leaves out those for which a lab lacks an ability (:func:`lacking`). A trial that is interrupted, or
-whose lab fails, keeps its events: its laws are unknown.
+A trial ends with one of :data:`VERDICTS`. A step that a lab cannot do is skipped with its reason and never passes;
+:func:`lacking` finds the missing abilities of a lab beforehand. A trial that is interrupted, or whose lab fails, keeps
+its events: its laws are unknown.
 """
 
 from __future__ import annotations
@@ -30,30 +30,28 @@ ORIGIN = "scenario"
 VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
     "violated", "unmet", "failed", "unknown", "skipped", "holds",
 )  # fmt: skip
-"""Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law could not tell, a fault had no
-effect, a law that it is about had nothing to judge, none of them is observable, or it was interrupted; skipped: the
-lab could not do a part of it."""
+"""Worst first. unmet: an expectation was not met; failed: the lab failed; unknown: a law was undecided, a fault had no
+effect, a law of the scenario had nothing to judge, none of them is observable, or it was interrupted; skipped: the lab
+could not do a part of it.
+"""
 VERSION = "rocketmqVersion"
 NOTHING = "had nothing to judge"
 SKIP = "skipped: "
-"""What stands before the reason why something was not done."""
+"""Prefix of the reason for a skipped step."""
 SEEDED = "+"
-"""In the name of a target with a seeded bug."""
+"""Separates a target's name from its seeded bug."""
 
 
 class Played(NamedTuple):
-    """One trial of a scenario. ``seconds``: wall clock."""
-
     case: Case
     trial: Trial
     verdict: str
     unmet: tuple[str, ...]
-    """Expectations that were not met."""
     doubts: tuple[str, ...]
-    """Why it proves nothing: unknown laws, faults without effect, what was skipped."""
+    """Reasons why it proves nothing: unknown laws, faults without effect, skipped steps."""
     seconds: float
     unseen: tuple[str, ...] = ()
-    """Kinds of event that it expects so many of, and that the lab cannot record of this target."""
+    """Expected event types that the lab cannot record of this target."""
 
     @property
     def stalled(self) -> bool:
@@ -61,8 +59,8 @@ class Played(NamedTuple):
 
     @property
     def is_spoilt(self) -> bool:
-        """Whether the machine left open what the trial would have shown: something unknown, or a law that it is about
-        and that abstained.
+        """Whether a stall of the machine made the trial inconclusive: an unknown result, or an abstaining law of the
+        scenario.
         """
         if self.verdict == UNKNOWN:
             return any(STALLED in each for each in self.doubts)
@@ -71,13 +69,10 @@ class Played(NamedTuple):
 
 
 class Result(NamedTuple):
-    """All trials of one scenario."""
-
     scenario: Scenario
     played: tuple[Played, ...]
     laws: dict[str, Verdict]
     planned: int
-    """How many trials it should have been."""
 
     @property
     def _wanted(self) -> list[str]:
@@ -85,7 +80,6 @@ class Result(NamedTuple):
 
     @property
     def not_judged(self) -> tuple[str, ...]:
-        """Laws that the scenario is about, that could be judged here, and that no trial put to the test."""
         settled = (
             Verdict.HOLDS, Verdict.DEVIATES, Verdict.VIOLATED, Verdict.UNKNOWN, Verdict.NOT_OBSERVABLE,
         )  # fmt: skip
@@ -93,19 +87,19 @@ class Result(NamedTuple):
 
     @property
     def not_observable(self) -> tuple[str, ...]:
-        """What the scenario is about, laws and then kinds of event, that the lab cannot observe of this target."""
+        """The scenario's laws and event types that the lab cannot observe of this target."""
         laws = [law for law in self._wanted if self.laws.get(law) is Verdict.NOT_OBSERVABLE]
         return (*laws, *sorted({f"{kind} events" for each in self.played for kind in each.unseen}))
 
     @property
     def is_blind(self) -> bool:
-        """Whether no law that the scenario is about can be observed here: that nothing was seen says nothing then."""
+        """Whether no law of the scenario is observable here: silence is no evidence then."""
         return bool(self._wanted) and all(self.laws.get(law) is Verdict.NOT_OBSERVABLE for law in self._wanted)
 
     @property
     def verdict(self) -> str:
-        """The worst of its trials'; unknown if a law that it is about had nothing to judge, or none of them could be
-        observed, or a trial is missing.
+        """The worst of its trials'; unknown if a law of the scenario had nothing to judge, none of them was observable,
+        or a trial is missing.
         """
         found = {each.verdict for each in self.played}
         if self.not_judged or self.is_blind or len(self.played) < self.planned:
@@ -114,23 +108,19 @@ class Result(NamedTuple):
 
     @property
     def stalled(self) -> bool:
-        """Whether the lab's machine stood still in one of the trials."""
         return any(each.stalled for each in self.played)
 
     @property
     def losses(self) -> dict[str, int]:
-        """What was lost of what was acknowledged, in all trials together."""
         return losses.total(found for each in self.played if (found := losses.measure(each.trial.events)) is not None)
 
     @property
     def seconds(self) -> float:
-        """Of all trials, wall clock."""
         return sum(each.seconds for each in self.played)
 
     @property
     def reasons(self) -> list[str]:
-        """Why it is not green, each line once."""
-        why = f" ({STALLED} meanwhile)" if self.stalled else ""
+        why = f" ({STALLED} during it)" if self.stalled else ""
         lines = [f"{law} {NOTHING}{why}" for law in self.not_judged]
         if self.is_blind:
             lines.append(f"no law that it is about is observable here: {', '.join(self._wanted)}")
@@ -143,7 +133,7 @@ class Result(NamedTuple):
 
 
 def exit_code(results: Sequence[Result]) -> int:
-    """1 for a violation or an expectation that was not met, 4 for a lab that failed, 3 for others not green; else 0."""
+    """1 for a violation or an unmet expectation, 4 for a failed lab, 3 for others not green; else 0."""
     return code_of({each.verdict for each in results})
 
 
@@ -157,7 +147,7 @@ def code_of(verdicts: Set[str]) -> int:
 
 
 def lacking(scenario: Scenario, lab: Lab) -> tuple[str, ...]:
-    """What a scenario needs and a lab lacks, in words; none where the lab does not say what it can do."""
+    """The abilities that a scenario needs and a lab lacks, in words; empty if the lab declares none."""
     loads = [each.op for case in scenario.cases for each in case.loads]
     steps = [each.op for case in scenario.cases for each in case.steps]
     lacks = abilities.lacking(lab, (*loads, *steps), resolve.faults(), resolve.operations())
@@ -165,7 +155,7 @@ def lacking(scenario: Scenario, lab: Lab) -> tuple[str, ...]:
 
 
 class Watched:
-    """A lab that lets somebody see each session that it opens."""
+    """A lab with a callback for each session that it opens."""
 
     def __init__(self, lab: Lab, opened: Callable[[Session], None]) -> None:
         self.lab = lab
@@ -183,7 +173,7 @@ class Watched:
 
 
 class Stopped(Exception):
-    """A trial did not come to its end. ``played`` is what there was of it, ``why`` ended it."""
+    """A trial ended early. ``played``: its partial result; ``why``: the cause."""
 
     def __init__(self, played: Played | None, why: BaseException) -> None:
         super().__init__(str(why))
@@ -192,24 +182,22 @@ class Stopped(Exception):
 
 
 class Plan(NamedTuple):
-    """What is to be played of each scenario."""
-
     lab: str
     target: str
     seed: str
     repeat: int | None = None
-    """How often each case; None: as often as the file says."""
+    """Trials of each case; None: as in the file."""
     most_cases: int | None = None
-    """Of a scenario with more cases so many are played, evenly spread."""
+    """At most so many cases of a scenario are played, evenly spread."""
     brought: resolve.Brought | None = None
     """A configuration for the target, see :func:`harness.trials.resolve.configured`."""
     known_deviations: str | None = None
-    """What a known deviation does, see :func:`pairproof.harness.judging.deviations.facts_of`."""
+    """Effect of a known deviation, see :func:`pairproof.harness.judging.deviations.facts_of`."""
 
     def trials(self, scenario: Scenario) -> list[tuple[Case, str]]:
-        """Every case as often as it is to be played, each with a seed that names it.
+        """Every case for each of its trials, with a seed that names it.
 
-        Cases of versions that the target is not are left out, unless no other is left.
+        Cases for other versions than the target's are left out, unless no other case remains.
         """
         every: Sequence[int] = range(len(scenario.cases))
         numbers = [number for number in every if self._is_of(scenario.cases[number])] or every
@@ -235,7 +223,7 @@ def play(
     seed: str,
     opened: Callable[[Session], None] = lambda session: None,
 ) -> Played:
-    """One trial, of number 0. Raises Stopped if it did not come to its end."""
+    """One trial, of number 0. Raises Stopped if it ends early."""
     case = _on(case, target)
     laws = judging.laws(scenario.laws) if scenario.laws else judging.laws_for(target)
     schedule = timeline.compiled(case, seed)
@@ -259,14 +247,13 @@ def play(
 
 
 def _on(case: Case, target: Target) -> Case:
-    """The case with what is expected of this target."""
     version = target.settings(case.settings).get(VERSION, BrokerConfig.rocketmqVersion)
     return case.on(str(version), {each.id for each in deviations.of(target)})
 
 
 def check(scenario: Scenario, target: Target) -> None:
-    """UsageError for a scenario that a target cannot play: settings that it does not take, or a law that is to be
-    broken, which a target without a seeded bug does not owe.
+    """UsageError for a scenario that a target cannot play: unsupported settings, or a law that must be violated, which
+    only a target with a seeded bug can meet.
     """
     for case in scenario.cases:
         try:
@@ -275,13 +262,13 @@ def check(scenario: Scenario, target: Target) -> None:
             raise UsageError(f"{scenario.name}, on {target.name}: {why}") from None
     if SEEDED not in target.name and any(case.expect.violated for case in scenario.cases):
         raise UsageError(
-            f"{scenario.name} expects a violation, which only a target with a seeded bug owes: "
+            f"{scenario.name} expects a violation, which only a target with a seeded bug shows: "
             f"--target {target.name}+..."
         )
 
 
 def result(scenario: Scenario, played: Sequence[Played], planned: int) -> Result:
-    """What the trials of a scenario come to."""
+    """The result of a scenario's trials."""
     seen: dict[str, set[Verdict]] = {}
     for each in played:
         for judgement in each.trial.judgements:
@@ -304,7 +291,7 @@ def _played(case: Case, trial: Trial, observes: Set[str], began: float) -> Playe
     if broken - set(expected):
         verdict = VIOLATED
     elif skipped:
-        # What it expects rests on what was not done.
+        # Its expectations depend on the skipped part.
         verdict, unmet = SKIPPED, []
     else:
         verdict = UNMET if unmet else UNKNOWN if doubts else HOLDS

@@ -1,7 +1,7 @@
-"""Reads and checks scenarios: what a file may say, and one clear line for whatever it may not.
+"""Reads and checks scenarios, with one clear line for each error.
 
-Everything is checked before anything runs: keys, units, faults and their arguments, laws, places that the scenario's
-settings give it, settings that the reference takes, and that each case's timeline can be compiled.
+Everything is checked before anything runs: keys, units, faults and their arguments, laws, nodes and links under the
+scenario's settings, settings that the reference accepts, and that each case's timeline compiles.
 """
 
 import re
@@ -26,7 +26,7 @@ KEYS = (
 )  # fmt: skip
 REQUIRED = ("name", "about", "expect")
 REFERENCE = "reference"
-"""The target whose settings a scenario is checked against, unless it names another, and whose mutants it names."""
+"""Default target for checking a scenario's settings; its mutants can be named."""
 MAX_CASES = 256
 MAX_REPEAT = 1_000
 MAX_PROMISES = 10
@@ -36,17 +36,17 @@ VERDICT = "verdict"
 
 
 def from_file(path: Path) -> Scenario:
-    """A file's scenario, which is called as the file is; UsageError in one line for anything that is wrong with it."""
+    """A file's scenario, whose name is the file's; UsageError in one line for any error."""
     return _scenario(read(path), path.stem)
 
 
 def from_text(text: str, name: str = "scenario") -> Scenario:
-    """The same of a text."""
+    """The same for a text."""
     return _scenario(parse(text, f"{name}.yaml"), name)
 
 
 def _renamed(spot: Spot) -> Spot:
-    """The same tree with present names in place of old ones: of settings, operations, faults and laws."""
+    """The tree with present names in place of old ones: of settings, operations, faults and laws."""
     match spot.value:
         case dict():
             keys = {key: renamed.given("operations", renamed.given("settings", key)) for key in spot.value}
@@ -82,7 +82,7 @@ def _scenario(root: Spot, stem: str) -> Scenario:
 
 
 def _combinations(spot: Spot | None) -> list[Args]:
-    """A mapping of variables to their values makes every combination; a list of mappings is the combinations."""
+    """A mapping of variables to their values makes every combination; a list of mappings has the combinations."""
     if spot is None:
         return [{}]
     if isinstance(spot.value, list):
@@ -140,12 +140,12 @@ def _settings(spot: Spot | None, target: str) -> dict[str, Scalar]:
     if spot is None:
         return {}
     if not isinstance(spot.value, dict):
-        spot.fail(f"settings are the target's keys, such as lab.slaves, with their values, not {spot.shown()}")
+        spot.fail(f"settings are the target's keys with values, such as lab.slaves: 2, not {spot.shown()}")
     found = {key: fields.scalar(each, key) for key, each in spot.value.items()}
     why = _complaint(found, target)
     if why:
         for key, each in spot.value.items():
-            # One that is wrong by itself says so in the same words: its line is the place.
+            # An error of one setting alone has the same words: report its line.
             if _complaint({key: found[key]}, target) == why:
                 each.fail(why)
         spot.fail(why)
@@ -153,7 +153,7 @@ def _settings(spot: Spot | None, target: str) -> dict[str, Scalar]:
 
 
 def _complaint(settings: Args, target: str) -> str:
-    """What is wrong with settings, for every version that they may be meant for; empty if one takes them."""
+    """The error of these settings in all their possible versions; empty if one accepts them."""
     versions = VERSIONS if target == REFERENCE else ()
     said = [_refused({"rocketmqVersion": version, **settings}, target) for version in versions]
     return "" if "" in said else _refused(settings, target)
@@ -194,7 +194,7 @@ def _differs(spot: Spot | None) -> dict[str, str]:
         return {}
     known = (*registry.names("laws"), VERDICT)
     if not isinstance(spot.value, dict):
-        spot.fail(f"differs says of a law why labs may disagree in it, not {spot.shown()}")
+        spot.fail(f"differs has the reason why labs may disagree in a law, not {spot.shown()}")
     for key, each in spot.value.items():
         if key not in known:
             each.fail(f"unknown law {key!r}{meant(key, known)}")

@@ -1,9 +1,8 @@
-"""Keeps a run of scenarios in a run folder: every trial with its history, findings to replay, and what each came to.
+"""Records a run of scenarios in a run folder: every trial with its history, findings to replay, and results.
 
-The facts' ``scenarios`` lists, in the order of the request: name, verdict, how many trials, seconds, the reasons why it
-is not green, what of it the lab cannot observe of the target, what was lost of what was acknowledged
-(:mod:`pairproof.harness.rocketmq.losses`), and its laws; ``left_out`` those that were not played,
-with the abilities that the lab lacks. A trial's seed names its scenario.
+The facts' ``scenarios`` lists, in the order of the request: name, verdict, trials, seconds, reasons why it is not
+green, its unobservable parts, losses of acked messages (:mod:`pairproof.harness.rocketmq.losses`), and its laws;
+``left_out`` lists unplayed scenarios with the abilities that the lab lacks. A trial's seed names its scenario.
 """
 
 from __future__ import annotations
@@ -25,16 +24,15 @@ from .scenario import Scenario
 
 PROFILE = "scenarios"
 MAX_REASONS = 20
-"""Of one scenario that the facts keep."""
 
 
 class Recording:
-    """One run. A context manager: whatever ends its block, what was recorded is kept."""
+    """One run. A context manager: recorded trials are kept however its block ends."""
 
     def __init__(
         self, runs: Path, plan: Plan, scenarios: Sequence[Scenario], left_out: Mapping[str, Sequence[str]] | None = None
     ) -> None:
-        """``left_out``: by the name of a scenario that was asked for, too, the abilities that the lab lacks for it."""
+        """``left_out``: by scenario name, including named ones, the abilities that the lab lacks for it."""
         self.plan = plan
         self.left_out = left_out or {}
         self.scenarios = scenarios
@@ -91,7 +89,6 @@ class Recording:
         return any(each.law == law and each.trial in numbers for each, _ in self.findings)
 
     def results(self) -> list[Result]:
-        """What the scenarios came to, of which a trial was recorded."""
         return [
             result(each, self.played[each.name], len(self.plan.trials(each)))
             for each in self.scenarios

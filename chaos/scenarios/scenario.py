@@ -1,4 +1,4 @@
-"""What a scenario is: a question about replication, as data, with everything that it takes to answer it.
+"""A scenario: a question about replication, with all the data to answer it.
 
 A file is read into one :class:`Scenario`; each combination of its variables is a :class:`Case`, already checked.
 """
@@ -17,7 +17,7 @@ PHASES = (BEFORE, DURING, AFTER)
 
 
 class Load(NamedTuple):
-    """An operation again and again: every ``every_ms`` from ``from_ms`` until ``until_ms``, that moment excluded."""
+    """A repeated operation: every ``every_ms`` from ``from_ms`` until before ``until_ms``."""
 
     op: Op
     every_ms: int
@@ -34,7 +34,7 @@ class When(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Something that happens once. A fault with ``for_ms`` ends by itself, one without lasts until it is healed."""
+    """A single event. A fault with ``for_ms`` ends by itself, one without lasts until it is healed."""
 
     when: When
     op: Op
@@ -44,14 +44,14 @@ class Step(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What people call it: its id, its fault's name, or the operation's."""
+        """Its id, its fault's name, or the operation's."""
         return self.id or (str(self.op.args["name"]) if self.op.do == "fault" else self.op.do)
 
 
 class Counts(NamedTuple):
-    """How often something is expected. Keys may end in ``@node``.
+    """Expected counts. Keys may end in ``@node``.
 
-    ``statuses``: of sends, by what they were answered. ``events``: of the history, by kind.
+    ``statuses``: of sends, by answer. ``events``: of the history, by type.
     """
 
     statuses: Mapping[str, Bound] = {}
@@ -59,7 +59,7 @@ class Counts(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """What is expected before, during or after the fault of the step ``id``."""
+    """Expectations before, during or after the fault of the step ``id``."""
 
     when: str
     id: str
@@ -67,19 +67,17 @@ class Phase(NamedTuple):
 
 
 class Expect(NamedTuple):
-    """What must be so besides the laws."""
-
     judged: tuple[str, ...] = ()
-    """Laws that some trial of the scenario must have put to the test."""
+    """Laws that at least one trial of the scenario must judge."""
     whole: Counts = Counts()
     """Sends between warm-up and healing; events of the whole history."""
     phases: tuple[Phase, ...] = ()
     costs: Mapping[str, Bound] = {}
-    """What the fault costs the deployment, by name of an outcome of :mod:`pairproof.harness.rocketmq.losses`."""
+    """The fault's cost, by name of an outcome of :mod:`pairproof.harness.rocketmq.losses`."""
     bites: bool = True
-    """Whether every fault must have done something."""
+    """Whether every fault must have an effect."""
     violated: tuple[str, ...] = ()
-    """Laws that a target with a seeded bug must break."""
+    """Laws that a target with a seeded bug must violate."""
 
     def plus(self, more: Expect) -> Expect:
         whole = Counts({**self.whole.statuses, **more.whole.statuses}, {**self.whole.events, **more.whole.events})
@@ -90,16 +88,16 @@ class Expect(NamedTuple):
 
 
 class Only(NamedTuple):
-    """Of which targets something is expected: of a range of versions, and of those with known deviations or without."""
+    """Targets of an expectation: a range of versions, with or without known deviations."""
 
     text: str
     versions: tuple[Range, ...]
-    """All must hold the version whose behaviour the target has."""
+    """All must contain the version that the target behaves as."""
     deviations: Mapping[str, bool]
-    """By id, whether it must be known of the target, or must not."""
+    """By id: whether the target must have it, or must not."""
 
     def holds(self, version: str, known: Collection[str]) -> bool:
-        """Whether it is a target like this one."""
+        """Whether it applies to such a target."""
         of_versions = all(each.holds(version) for each in self.versions)
         return of_versions and all((name in known) is wanted for name, wanted in self.deviations.items())
 
@@ -112,19 +110,18 @@ class Case(NamedTuple):
     loads: tuple[Load, ...]
     steps: tuple[Step, ...]
     lasts_ms: int
-    """At least so long; 0: until the last step and the last load are over."""
+    """Minimum length; 0: until the last step and the last load have ended."""
     expect: Expect
-    """Of every target, or in a case :meth:`on` a target all that is expected of this one."""
+    """For every target; in a case :meth:`on` a target, all expectations for it."""
     apart: tuple[tuple[Only, Expect], ...] = ()
-    """What is expected besides, of some targets only."""
+    """Additional expectations for some targets."""
 
     @property
     def judged(self) -> set[str]:
-        """Laws that some target must put to the test."""
+        """Laws that some target must judge."""
         return {law for each in (self.expect, *(more for _, more in self.apart)) for law in each.judged}
 
     def on(self, version: str, known: Collection[str]) -> Case:
-        """The case for a target that behaves as this version, with these known deviations."""
         wanted = self.expect
         for only, more in self.apart:
             wanted = wanted.plus(more) if only.holds(version, known) else wanted
@@ -132,24 +129,19 @@ class Case(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The variables' values as text; empty if there are none."""
         return ", ".join(f"{key}={value}" for key, value in self.values.items())
 
 
 class Scenario(NamedTuple):
-    """A whole file."""
-
     name: str
     about: str
-    """What a user learns."""
     promises: tuple[str, ...]
     cases: tuple[Case, ...]
     repeat: int
     laws: tuple[str, ...]
     """Ids; empty for all."""
     catches: tuple[str, ...]
-    """Mutants of the reference that this scenario notices."""
     differs: Mapping[str, str]
-    """What labs may disagree in (a law, or ``verdict``), and why."""
+    """By a law, or ``verdict``: the reason why labs may disagree."""
     target: str
     """A target of the system that it is about."""

@@ -1,8 +1,8 @@
-"""Reads what happens in a scenario: steady loads, and the timeline's steps with their faults.
+"""Reads a scenario's events: steady loads, and the timeline's steps with their faults.
 
-A load's key is its operation: ``send: {every: 20ms, for: 2s, queue: 0}``. A step says when (``at``, ``after`` the step
-before, ``after_sends``), and what: ``fault`` with its arguments in ``with``, how long in ``for``; ``heal``; or an
-operation (:mod:`harness.trials.operation`) with its arguments.
+A load's key is its operation: ``send: {every: 20ms, for: 2s, queue: 0}``. A step has its time (``at``, ``after`` the
+step before, ``after_sends``), and its action: ``fault`` with its arguments in ``with``, its length in ``for``;
+``heal``; or an operation (:mod:`harness.trials.operation`) with its arguments.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,6 @@ MAX_STEPS = 100
 TIMING = ("every", "from", "for")
 WHEN = ("at", "after", "after_sends")
 UNITS = {"ms": amounts.time_ms, "size": amounts.size_bytes, "bytes": amounts.size_bytes}
-"""Arguments that may be written with a unit."""
 
 
 def loads() -> tuple[str, ...]:
@@ -31,12 +30,12 @@ def loads() -> tuple[str, ...]:
 
 
 def steps() -> tuple[str, ...]:
-    """Operations that a step may be: time passes by itself, and faults have a form of their own."""
+    """Operations of a step: all except waits, since time passes by itself, and faults, which have their own form."""
     return tuple(name for name, each in resolve.operations().items() if each.is_step)
 
 
 def usual(do: str) -> Args:
-    """Arguments that an operation has unless it is told otherwise."""
+    """An operation's default arguments."""
     arguments = resolve.operations()[do].arguments.items()
     return {name: each.usual for name, each in arguments if each.usual is not None}
 
@@ -61,7 +60,7 @@ def _load(spot: Spot, settings: Args) -> Load:
 
 
 def read_steps(spot: Spot | None, settings: Args) -> tuple[Step, ...]:
-    """The timeline, in the order of the file; a heal by id has become one by the fault's name."""
+    """The timeline, in the order of the file; a heal by id becomes one by the fault's name."""
     listed = [_step(each, settings) for each in fields.members(spot, "timeline", MAX_STEPS)] if spot else []
     by_id: dict[str, str] = {}
     steps: list[Step] = []
@@ -102,7 +101,7 @@ def _step(spot: Spot, settings: Args) -> tuple[Step, Spot]:
 def _when(spot: Spot, found: Mapping[str, Spot]) -> When:
     given = [key for key in WHEN if key in found]
     if len(given) != 1:
-        spot.fail(f"a step says when it begins by one of {', '.join(WHEN)}, not by {' and '.join(given) or 'nothing'}")
+        spot.fail(f"a step's time is one of {', '.join(WHEN)}, not {' and '.join(given) or 'nothing'}")
     match given[0]:
         case "at":
             return When(at_ms=fields.time_ms(found, "at"))
@@ -123,9 +122,9 @@ def _fault(spot: Spot, given: Spot | None, settings: Args) -> Op:
         check_arguments(fault, args)
     except UsageError as why:
         (given or spot).fail(str(why))
-    # A default may be a place that this scenario does not have: places.within is for searches, which do not care.
+    # A default may be a node or link that this scenario lacks: topology.within is for searches, which do not care.
     completed = {"name": fault.name, **{key: args.get(key, values[0]) for key, values in fault.arguments.items()}}
-    _check_places(given or spot, completed, settings)
+    _check_targets(given or spot, completed, settings)
     return Op("fault", completed)
 
 
@@ -147,7 +146,7 @@ def _op(do: str, spot: Spot, arguments: Mapping[str, Spot], settings: Args) -> O
             check_arguments(resolve.faults()[name], left)
     except UsageError as why:
         spot.fail(str(why).removeprefix("operation 1 ").replace(f"({do})", do, 1))
-    _check_places(spot, args, settings)
+    _check_targets(spot, args, settings)
     return Op(do, args)
 
 
@@ -155,15 +154,13 @@ def _argument(key: str, spot: Spot, settings: Args) -> Scalar:
     if key in UNITS and isinstance(spot.value, str):
         return fields.amount(spot, key, UNITS[key])
     value = fields.scalar(spot, key)
-    _check_places(spot, {key: value}, settings)
+    _check_targets(spot, {key: value}, settings)
     return value
 
 
-def _check_places(spot: Spot, args: Args, settings: Args) -> None:
+def _check_targets(spot: Spot, args: Args, settings: Args) -> None:
     count = topology.slaves(settings)
     missing = topology.absent(count, topology.has_names(settings), topology.has_other(settings))
     for value in (args.get(key) for key in topology.PLACED):
         if value in missing:
-            spot.fail(
-                f"this scenario has no {value!r}; lab.slaves, lab.nameServer and lab.others in settings say what it has"
-            )
+            spot.fail(f"this scenario has no {value!r}; lab.slaves, lab.nameServer and lab.others define its nodes")

@@ -1,7 +1,7 @@
-"""Compiles one case of a scenario into a schedule: what happens, merged and sorted by time, with time between.
+"""Compiles one case of a scenario into a schedule: its events, merged and sorted by time, with waits between.
 
 The same schedule runs in every lab. At one moment faults end and begin first, in the order of the file, then loads
-follow; a step that waits for the n-th send comes right behind it. While an ``await`` lets time pass, loads stand still.
+follow; a step that waits for the n-th send comes right after it. Loads are paused during an ``await``.
 """
 
 from operator import attrgetter
@@ -18,30 +18,26 @@ FAULTS_FIRST, LOADS_NEXT, COUNTED_LAST = range(3)
 
 
 class Moment(NamedTuple):
-    """An operation and when it is due, ms from the begin."""
-
     at_ms: int
     rank: int
     op: Op
 
 
 class Span(NamedTuple):
-    """When a step begins and ends; a fault that nothing heals ends with the case."""
-
     step: Step
     begin_ms: int
     end_ms: int
 
 
 def compiled(case: Case, seed: str) -> Schedule:
-    """The schedule; UsageError (``line N: ...``) where the timeline contradicts itself or goes beyond a limit."""
+    """The schedule; UsageError (``line N: ...``) for a contradictory or too large timeline."""
     moments = _loads(case)
     for step, begin, _ in spans(case):
         counted = step.when.sends is not None
         moments.append(Moment(begin, COUNTED_LAST if counted else FAULTS_FIRST, step.op))
         if step.for_ms is not None:
             moments.append(Moment(begin + step.for_ms, FAULTS_FIRST, Op("heal", {"name": step.op.args["name"]})))
-    # Stable: what is due at one moment stays in the order of the file.
+    # Stable: operations at one moment stay in the order of the file.
     moments.sort(key=attrgetter("at_ms", "rank"))
     ops: list[Op] = []
     now = 0
@@ -57,7 +53,7 @@ def compiled(case: Case, seed: str) -> Schedule:
 
 
 def length_ms(case: Case) -> int:
-    """How long a case takes, without what an ``await`` adds; UsageError if that is too long."""
+    """Length of a case, without the waits of an ``await``; UsageError if that is too long."""
     ends = [each.end_ms for each in _spans(case)] + [each.until_ms for each in case.loads] + [case.lasts_ms]
     if max(ends) > MAX_LENGTH_MS:
         raise UsageError(f"a case lasts {max(ends) // 1000} s, {MAX_LENGTH_MS // 1000} s are the most")
@@ -65,7 +61,7 @@ def length_ms(case: Case) -> int:
 
 
 def spans(case: Case) -> list[Span]:
-    """The steps in time, in the order of the file."""
+    """The steps' times, in the order of the file."""
     end = length_ms(case)
     found = _spans(case)
     lasting = [number for number, each in enumerate(found) if each.step.op.do == "fault" and each.step.for_ms is None]
@@ -77,7 +73,7 @@ def spans(case: Case) -> list[Span]:
             if found[each].step.op.args["name"] == name and found[each].begin_ms <= heal.begin_ms
         ]
         if not begun:
-            raise UsageError(f"line {heal.step.line}: heal: no {name!r} that lasts until a heal is going on then")
+            raise UsageError(f"line {heal.step.line}: heal: no {name!r} without an end is active then")
         oldest = min(begun, key=lambda each: found[each].begin_ms)
         lasting.remove(oldest)
         found[oldest] = found[oldest]._replace(end_ms=heal.begin_ms)

@@ -1,8 +1,8 @@
-"""A live view of a scenario that runs: links, nodes, active faults, how sends were answered, and the laws so far.
+"""A live view of a running scenario: links, nodes, active faults, answers to sends, and the laws so far.
 
-On a terminal a table that is drawn anew four times a second, from the trial's own events, by a thread of its own;
-elsewhere a line when a trial ends. The laws so far are those of the trials that are over: before its end a trial has no
-verdict. What is shown decides nothing.
+On a terminal it is a table that a separate thread redraws four times a second from the trial's events; elsewhere a line
+per finished trial. The laws so far are those of finished trials: a running trial has no verdict. The view affects no
+result.
 """
 
 import contextlib
@@ -29,24 +29,24 @@ from .scenario import Scenario
 
 REDRAWS_A_SECOND = 4
 MAX_LOOK = 50_000
-"""Events that one redraw looks at; the next one goes on."""
+"""Events that one redraw processes; the next one continues."""
 NODE_STATES = {"start": "up", "crash": "down", "abort": "down", "stop": "down", "pause": "paused", "resume": "up"}
 
 
 class Sight:
-    """What can be seen of one trial by its events so far, each looked at once."""
+    """The view of one trial from its events so far, each processed once."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, str] = {}
         self.faults: dict[int, tuple[str, str | None]] = {}
-        """Active ones by number: what to call them, and their link."""
+        """Active ones by number: their description, and their link."""
         self.answers: Counter[str] = Counter()
         self.received: Counter[str] = Counter()
         """Bytes of the log that reached a slave, by HA link."""
         self.now_ns = 0
         self._next = 0
         self._links: dict[str, str] = {}
-        self._tell = {"fault": self._fault, "connect": self._connect, "frame": self._frame}
+        self._print = {"fault": self._fault, "connect": self._connect, "frame": self._frame}
 
     def look(self, events: list[Event]) -> None:
         for event in islice(events, self._next, self._next + MAX_LOOK):
@@ -56,11 +56,11 @@ class Sight:
                 self.nodes[event.node] = NODE_STATES[event.kind]
             elif event.f == "send" and event.kind in meeting.ENDS:
                 self.answers[str(event.status)] += 1
-            elif event.kind in self._tell:
-                self._tell[event.kind](event)
+            elif event.kind in self._print:
+                self._print[event.kind](event)
 
     def links(self) -> dict[str, str]:
-        """State and traffic of every HA link that was used, and of links with a fault: up, or what is done to it."""
+        """State and traffic of every used HA link, and of links with a fault: up, or the fault."""
         states = dict.fromkeys(sorted(self.received), "up")
         faults = resolve.faults()
         for name, link in self.faults.values():
@@ -89,8 +89,6 @@ class Sight:
 
 
 class Tally:
-    """Verdicts of the trials that are over."""
-
     def __init__(self) -> None:
         self.laws: dict[str, set[Verdict]] = {}
 
@@ -104,22 +102,20 @@ class Tally:
 
 
 class Lines:
-    """A line for each trial that is over."""
-
     def began(self, scenario: Scenario, number: int, total: int) -> None:
-        """Nothing is said yet."""
+        """No output yet."""
 
     def opened(self, session: Session) -> None:
-        """Nothing is said yet."""
+        """No output yet."""
 
     def ended(self, scenario: Scenario, played: Played) -> None:
-        # Nobody may be left to hear it; the work goes on.
+        # The terminal may be closed; the work continues.
         with contextlib.suppress(OSError):
             print(plain(line(scenario, played)), file=sys.stderr, flush=True)
 
 
 class Live:
-    """A table on a terminal. ``running``: scenarios that are going on, with the trial's number and how many."""
+    """A table on a terminal. ``running``: active scenarios, with the trial's number and the total."""
 
     def __init__(self) -> None:
         self.running: dict[str, tuple[int, int, float]] = {}
@@ -153,7 +149,6 @@ class Live:
         return made
 
     def rows(self) -> list[tuple[str, str]]:
-        """What is seen of the trial that runs in this process, if one does."""
         if self._seen is None:
             return []
         session, sight = self._seen
@@ -168,7 +163,7 @@ class Live:
 
 
 def line(scenario: Scenario, played: Played) -> str:
-    """A trial that is over, in a line."""
+    """A finished trial in a line."""
     label = f" [{played.case.label}]" if played.case.label else ""
     sends = _pairs(meeting.answers(played.trial.events))
     effects = [f"{each.name} {'took' if each.bit else 'had no'} effect" for each in played.trial.faults] or [

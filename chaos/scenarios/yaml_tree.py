@@ -1,8 +1,8 @@
-"""YAML as a tree whose values know their lines, so that every complaint about a file can name the place.
+"""YAML as a tree whose values have their lines, so that every error can name its position.
 
-Promises: only plain data comes out (mappings with text keys, lists, text, numbers, truth values), nothing is
-constructed, no key is lost to a second one of its name, and a hostile file ends in one line. Left out: anchors, aliases
-and tags, which would let a small file become an endless one.
+Guarantees: only plain data (mappings with text keys, lists, text, numbers, truth values), no constructors, no key that
+a duplicate overwrites, and one line for a malicious file. Left out: anchors, aliases and tags, by which a small file
+could become endless.
 """
 
 from __future__ import annotations
@@ -17,23 +17,22 @@ from ...harness.errors import UsageError
 MAX_FILE_BYTES = 256 * 1024
 MAX_DEPTH = 20
 MAX_NUMBER = 10**30
-"""No scenario needs more, and Python writes no number of thousands of digits."""
+"""More than any scenario needs; Python refuses to print numbers of thousands of digits."""
 MAX_SHOWN = 60
-"""Characters of a value that a complaint repeats."""
 
 Plain = str | int | float | bool | None
 _PLAIN_TAGS = {f"tag:yaml.org,2002:{each}" for each in ("str", "int", "float", "bool", "null")}
 
 
 class Spot(NamedTuple):
-    """A value and where it stands: ``file`` for people, ``line`` from 1."""
+    """A value and its position: ``file`` for people, ``line`` from 1."""
 
     value: dict[str, Spot] | list[Spot] | Plain
     file: str
     line: int
 
     def fail(self, text: str) -> NoReturn:
-        """UsageError that names the place."""
+        """UsageError that names the position."""
         raise UsageError(f"{self.file}, line {self.line}: {text}")
 
     def shown(self) -> str:
@@ -46,7 +45,7 @@ class Spot(NamedTuple):
 
 
 def read(path: Path) -> Spot:
-    """A file's tree; UsageError if it cannot be read or is not plain YAML."""
+    """A file's tree; UsageError if it is unreadable or not plain YAML."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
@@ -60,7 +59,7 @@ def read(path: Path) -> Spot:
 
 
 def parse(text: str, file: str) -> Spot:
-    """A text's tree; ``file`` is what complaints call it."""
+    """A text's tree; ``file`` is its name in errors."""
     if len(text.encode()) > MAX_FILE_BYTES:
         raise UsageError(f"{file} is larger than {MAX_FILE_BYTES // 1024} KiB, which no scenario needs")
     try:

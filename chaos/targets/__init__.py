@@ -1,1 +1,1 @@
-"""What is tested."""
+"""The systems under test."""

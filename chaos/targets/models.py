@@ -1,8 +1,7 @@
-"""Models of RocketMQ's versions as targets: the reference, with the deviations that are known of the version.
+"""Models of RocketMQ's versions as targets: the reference, with the known deviations of the version.
 
-They run wherever the reference does, so what is searched for in a version can be searched for in the simulation first.
-A model has the mutants that its version's known deviations name (:mod:`harness.judging.deviations`); a deviation
-that names none is not modelled.
+They run wherever the reference does, so a search can run in the simulation first. A model has the mutants that its
+version's known deviations name (:mod:`harness.judging.deviations`); a deviation without one is not modelled.
 """
 
 from .reference import ReferenceTarget

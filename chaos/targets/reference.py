@@ -1,4 +1,4 @@
-"""The reference pair as a target, and its mutants: the same pair with one decision made wrongly."""
+"""The reference pair as a target, and its mutants: the same pair with one wrong decision."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 DEFAULTS: Args = {
     "brokerRole": "SYNC_MASTER",
     "flushDiskType": "ASYNC_FLUSH",
-    # Small files and batches, so that a handful of messages crosses every border.
+    # Small files and batches, so that a few messages cross every boundary.
     "mappedFileSizeCommitLog": 2_048,
     "haTransferBatchSize": 512,
     "mappedFileSizeConsumeQueue": 200,
@@ -53,7 +53,7 @@ DEFAULTS: Args = {
 }
 LAB_PREFIX = "lab."
 SYSTEM_BUFFER = 262_144
-"""Bytes that a connection buffers where a version leaves that to the system."""
+"""Buffer size of a connection if a version leaves it to the system."""
 LAB_SETTINGS = {
     "lab.slaves": (0, topology.MAX_SLAVES),
     "lab.nameServer": (0, 1),
@@ -73,27 +73,26 @@ LAB_SETTINGS = {
     "lab.pullMessages": (0, 1_000),
     "lab.conversations": (-1, 1 << 30),
 }
-"""The labs' own settings and their ranges. ``absentNames``: 1 or 2: which of two name servers is not there.
+"""The labs' own settings and their ranges. ``absentNames``: 1 or 2: the absent one of two name servers.
 ``slaveFileSize``, ``slaveMemory``: the slaves' mappedFileSizeCommitLog and totalMemory; 0: the master's.
-``connectBrokerByUser``, ``defaultBrokerId``: what consumers' users choose. ``sendTimeoutMs``: how long producers wait
-for an answer. ``pullMessages``: how many messages readers ask for; 0: 32. ``conversations``: which visits are paid at
-the end
-of a trial, and what else is asked; 0: only questions about logs, -1: nothing, absent: all of the schedule's seed."""
+``connectBrokerByUser``, ``defaultBrokerId``: choices of consumers' users. ``sendTimeoutMs``: the producers' timeout.
+``pullMessages``: messages that readers request; 0: 32. ``conversations``: the conversation and other requests at the
+end of a trial; 0: only questions about logs, -1: none, absent: drawn by the schedule's seed.
+"""
 REPORT = 8
-"""Bytes of a slave's report."""
 LEAST_BYTES_A_SECOND = 500
-"""Of the log, a bufferful a round trip: slower links could not catch up within any bound."""
+"""Minimum throughput of the log, a buffer per round trip: slower links could not catch up within any bound."""
 FRAME_HEADER = 12
 INDEX_HEADER, INDEX_SLOT, INDEX_ENTRY = 40, 4, 20
 """Bytes of a key index file's parts."""
 LARGEST_FILE = 64 * 1024 * 1024
-"""Bytes: the simulated lab keeps every file in memory, several times."""
+"""Limit because the simulated lab holds every file in memory, several times."""
 LEAST_MESSAGE = 100
-"""Bytes of the sends by which a lab sees whether the brokers are alive."""
+"""Bytes of the sends by which a lab checks that the brokers are alive."""
 
 
 SHOWN = 5
-"""Mutants that are named where none is like the one asked for."""
+"""Listed mutants if no name is similar to the unknown one."""
 
 
 class ReferenceTarget(NamedTuple):
@@ -101,13 +100,14 @@ class ReferenceTarget(NamedTuple):
 
     mutants: tuple[Mutant, ...] = ()
     images: Mapping[str, str] = MappingProxyType({})
-    """Container images by what they are for: ``own`` for its nodes, ``other`` for their replacement. Those that are not
-    named the docker lab builds from this source. A target that is not the reference names its own here."""
+    """Container images by purpose: ``own`` for its nodes, ``other`` for their replacement. The docker lab builds
+    missing ones from this source. A target other than the reference names its own here.
+    """
     stands_for: str = ""
-    """A version of RocketMQ that it models: whatever schedules say it behaves as that one, its known deviations
-    included. Empty: it is the reference."""
+    """The RocketMQ version that it models, with its known deviations, whatever version schedules set. Empty: the
+    reference.
+    """
     brought: Given | None = None
-    """The configuration under which it is to be tested."""
 
     @property
     def system(self) -> str:
@@ -115,7 +115,7 @@ class ReferenceTarget(NamedTuple):
 
     @property
     def follows_conventions(self) -> bool:
-        """It claims to do everything as RocketMQ does it."""
+        """It claims to follow all of RocketMQ's conventions."""
         return True
 
     @property
@@ -126,7 +126,7 @@ class ReferenceTarget(NamedTuple):
 
     @property
     def releases(self) -> Mapping[str, str]:
-        """What it runs, by role, as known deviations ask for it; the reference is no version of RocketMQ."""
+        """Its programs by role, for known deviations; the reference is not a version of RocketMQ."""
         return dict.fromkeys((topology.MASTER, topology.SLAVES[0]), self.stands_for) if self.stands_for else {}
 
     def mutant(self, name: str) -> ReferenceTarget:
@@ -143,7 +143,7 @@ class ReferenceTarget(NamedTuple):
         return self._replace(brought=cast(Given, brought))
 
     def settings(self, schedule: Args) -> Args:
-        """Defaults overlaid by the schedule's settings; UsageError for a key or value that cannot be."""
+        """Defaults overlaid by the schedule's settings; UsageError for an invalid key or value."""
         if self.stands_for:
             schedule = for_version(self.stands_for, schedule, ("haPushes",))
         merged = {**DEFAULTS, **schedule}
@@ -155,7 +155,7 @@ class ReferenceTarget(NamedTuple):
             else:
                 configuration.check_setting(key, value)
         if topology.has_other(merged) and not topology.has_names(merged):
-            raise UsageError("lab.others needs a name server, where clients learn of it: set lab.nameServer=1, too")
+            raise UsageError("lab.others needs a name server, where clients find it: set lab.nameServer=1, too")
         _check_users_choice(merged)
         for node in topology.nodes(topology.slaves(merged)):
             self.config(node, merged)
@@ -166,25 +166,21 @@ class ReferenceTarget(NamedTuple):
         return _config(node, tuple(sorted(settings.items())))
 
     def shown(self, node: str, settings: Args) -> str:
-        """How a broker is set, as a history says it."""
         return _shown(node, tuple(sorted(settings.items())))
 
     def observes(self) -> frozenset[str]:
-        """Everything, but for what other systems record of their stores."""
+        """Everything, except for other systems' records of their stores."""
         return own_kinds() - store.KINDS
 
     def questions(self, node: str) -> Asking:
-        """What one node can be asked about its log at a trial's end."""
         return questions.OF_REFERENCE
 
     @property
     def abilities(self) -> tuple[type, ...]:
-        """What operations and faults can ask of its drivers' parts."""
         return ABILITIES
 
     @property
     def simulated_abilities(self) -> tuple[type, ...]:
-        """What they can be asked besides in a simulated trial."""
         return SIMULATED
 
     def programs(self, settings: Args) -> Mapping[str, str]:
@@ -196,30 +192,26 @@ class ReferenceTarget(NamedTuple):
         return {key: as_text(value) for key, value in asdict(BrokerConfig()).items()}
 
     def simulated(self, world: SimWorld) -> SimDriver:
-        """What operations are for it in a simulated trial."""
         from ..rocketmq.sim_driver import SimDriver
 
         return SimDriver(self, world)
 
     def driver(self, world: World) -> RocketMQDriver:
-        """What operations are for it in a trial with real processes."""
         from ..rocketmq.driver import RocketMQDriver
 
         return RocketMQDriver(self, world)
 
     def sync_period_ms(self, settings: Args) -> int:
-        """How long after one metadata sync of a slave the next one has begun at the latest."""
+        """The latest start of a slave's next metadata sync, counted from the last."""
         sync = self.config(topology.SLAVES[0], settings).version.sync
         return max(sync.first, sync.every + sync.rest)
 
     def plan(self, settings: Args) -> Plan:
-        """The reference's nodes, in every form: sans-IO, forked, in the lab's own image."""
         return planning.plan(
             settings, lambda node: self.config(node, settings), lambda node: self.forms(node, settings)
         )
 
     def forms(self, node: str, settings: Args) -> tuple[object, ...]:
-        """One node's."""
         if node == topology.NAMES:
             server, brokers = self.name_server_class(), planning.brokers(settings)
             return (
@@ -256,14 +248,14 @@ class ReferenceTarget(NamedTuple):
 
 @cache
 def _modelled(version: str) -> tuple[Mutant, ...]:
-    """The mutants that do what this version of RocketMQ is known to do."""
+    """The mutants for the known deviations of this version."""
     known = deviations.of(ReferenceTarget(stands_for=version))
     return tuple(catalogue()[name] for name in dict.fromkeys(name for each in known for name in each.models))
 
 
 def for_version(version: str, schedule: Args, ours: tuple[str, ...]) -> Args:
-    """A schedule for this version of RocketMQ, without ``ours``, which only the reference can be set to."""
-    # What was meant for another version goes with that version's name.
+    """A schedule for this version of RocketMQ, without ``ours``, settings that only the reference has."""
+    # Settings for another version are dropped with that version's name.
     is_others = "rocketmqVersion" in schedule and not VERSIONS[version].counts_replicas
     left_out = (*ours, "inSyncReplicas") if is_others else ours
     return {**{key: value for key, value in schedule.items() if key not in left_out}, "rocketmqVersion": version}
@@ -280,7 +272,7 @@ def _check_lab_setting(key: str, value: Scalar) -> None:
 def _check_users_choice(settings: Args) -> None:
     if settings.get("lab.defaultBrokerId") and topology.chosen_by_user(settings) is None:
         raise UsageError(
-            "lab.defaultBrokerId is asked only where users choose: set lab.connectBrokerByUser=1, too, or leave it out"
+            "lab.defaultBrokerId is used only if users choose: set lab.connectBrokerByUser=1, too, or leave it out"
         )
 
 
@@ -317,7 +309,7 @@ def _check_together(settings: Args, config: BrokerConfig) -> None:
 
 @lru_cache(maxsize=1_024)
 def _config(node: str, settings: tuple[tuple[str, Scalar], ...]) -> BrokerConfig:
-    # Cached: a search opens thousands of trials with a handful of settings.
+    # Cached: a search opens thousands of trials with a few settings.
     try:
         return BrokerConfig.from_properties(_given(node, settings))
     except ConfigError as why:
@@ -331,7 +323,7 @@ def _shown(node: str, settings: tuple[tuple[str, Scalar], ...]) -> str:
 
 def _given(node: str, settings: tuple[tuple[str, Scalar], ...]) -> dict[str, object]:
     given = dict(settings)
-    # What only Java brokers know is theirs.
+    # Settings that only Java brokers have are theirs.
     own = {key: value for key, value in of_side(side_of(node), given).items() if key in FIELDS}
     common = {key: value for key, value in settings if not key.startswith(LAB_PREFIX) and not is_of_a_side(key)}
     values: dict[str, object] = {**common, **own}

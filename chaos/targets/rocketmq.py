@@ -1,14 +1,14 @@
 """Real RocketMQ pairs as targets, and mixed ones: of two versions, or of one and the reference.
 
-``rocketmq@4.9.8`` is a pair of that release, ``rocketmq@/opt/rocketmq`` of the one that is unpacked or built there, and
+``rocketmq@4.9.8`` is a pair of that release, ``rocketmq@/opt/rocketmq`` of the one unpacked or built there, and
 ``rocketmq@4.9.7,5.5.0`` or ``rocketmq@reference,4.9.8`` has the master's program first. ``rocketmq@4.9.7..5.5.0``
-begins as 4.9.7, and the faults ``upgrade`` and ``replace`` put 5.5.0 in a node's place. ``rocketmq@4.9.8+agent`` has
-the agent in its brokers. Which settings a version knows its jars say. How it behaves is taken from the nearest line
-that is known (:data:`BEHAVES`).
+begins as 4.9.7, and the faults ``upgrade`` and ``replace`` change a node's program to 5.5.0. ``rocketmq@4.9.8+agent``
+has the agent in its brokers. A version's jars define its settings. Its behaviour is assumed to be the nearest known
+line's (:data:`BEHAVES`).
 
-They run where processes run. Nothing is known of the inside of a Java broker, so laws that ask for it are not
-observable; clients, taps and stores say the rest. The name server is the lab's own in every target,
-since it has to hand out the proxies' addresses.
+They run in labs of processes. A Java broker is a black box, so laws about its internals are not observable; clients,
+taps and stores provide the rest. The name server is the lab's own in every target, since it must hand out the proxies'
+addresses.
 """
 
 from __future__ import annotations
@@ -44,46 +44,48 @@ if TYPE_CHECKING:
     from ..rocketmq.driver import RocketMQDriver
 
 DEFAULTS: Mapping[str, str | int] = MappingProxyType({
-    # Java maps files and wants whole pages; the rest as small as it stands it.
+    # Java maps files and needs whole pages; other sizes stay small.
     "mappedFileSizeCommitLog": 65_536, "haTransferBatchSize": 32_768, "mappedFileSizeConsumeQueue": 2_000,
     "maxMessageSize": 32_768, "maxHashSlotNum": 1_000, "maxIndexNum": 4_000,
-    # It reports for the first time after one such interval.
+    # Its first report comes after one such interval.
     "haSendHeartbeatInterval": 500,
 })  # fmt: skip
 JRE = ("openjdk-17-jre-headless",)
 """Debian's package that a container needs to run it."""
 MEMORY_MB = 1_024
-"""Of its container: twice what its heap and its direct memory may be."""
+"""Memory limit of its container: twice the limit of its heap and direct memory."""
 FAMILY = "rocketmq"
 BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
-"""Ranges of releases, oldest first, and the line whose conduct is known."""
+"""Ranges of releases, oldest first, and the line whose behaviour is known."""
 SIMULATED = frozenset(("try", "back", "decide", "conversation", "left"))
-"""What only simulated clients tell, visitors, who would change a real broker, and who reads before anybody goes on."""
+"""Observable only with simulated clients: conversations, which would change a real broker, and reads before a node
+continues.
+"""
 UNTRACED = frozenset(("flush",))
-"""What only a broker itself can tell."""
-SAYS_WHOM_IT_REFUSES = "4.9.7"
-"""The line whose masters do."""
+"""Observable only by a broker's own trace."""
+LOGS_REFUSALS = "4.9.7"
+"""The line whose masters log refused slaves."""
 LOG_FILE = "mappedFileSizeCommitLog"
 QUEUE_STORE, IN_FILES = "storeType", "default"
-"""Where 5.x keeps its queues: in files, or in RocksDB."""
+"""Where 5.x stores its queues: in files, or in RocksDB."""
 THEN = ".."
-"""Between a node's program and the one that can take its place."""
+"""Between a node's program and its replacement."""
 AGENT = "+agent"
-"""Ends the name of a target whose Java brokers have the agent."""
+"""Suffix of a target whose Java brokers have the agent."""
 
 
 class RocketMQTarget(NamedTuple):
-    """``master`` and ``slave``: which program they run: a release of RocketMQ, the path of an unpacked one, or
-    ``reference``; behind ``..`` the one that can take its place."""
+    """``master`` and ``slave``: their programs: a release of RocketMQ, the path of an unpacked one, or ``reference``;
+    behind ``..`` the replacement.
+    """
 
     master: str
     slave: str
     images: Mapping[str, str] = MappingProxyType({})
     """See :attr:`ReferenceTarget.images`."""
     brought: Given | None = None
-    """The configuration under which it is to be tested."""
     has_agent: bool = False
-    """Whether its Java brokers do, and tell, what only the inside can: see :mod:`pairproof.chaos.rocketmq.agent`."""
+    """Whether its Java brokers have the agent: see :mod:`pairproof.chaos.rocketmq.agent`."""
 
     @property
     def system(self) -> str:
@@ -91,12 +93,11 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def follows_conventions(self) -> bool:
-        """It claims to do everything as RocketMQ does it."""
         return True
 
     @property
     def name(self) -> str:
-        """The registered one if there is one (``rocketmq-VERSION``, or both programs), else ``rocketmq@...``."""
+        """The registered name if there is one (``rocketmq-VERSION``, or both programs), else ``rocketmq@...``."""
         both = dict.fromkeys((self.master, self.slave))
         if self.has_agent:
             return f"{FAMILY}@{','.join(both)}{AGENT}"
@@ -105,12 +106,12 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def releases(self) -> Mapping[str, str]:
-        """What it runs, by role, as known deviations ask for it; the reference is no version of RocketMQ."""
+        """Its programs by role, for known deviations; the reference is not a version of RocketMQ."""
         return {role: _version(own) or own for role, own in self._of_roles(self._program).items()}
 
     @property
     def replacements(self) -> Mapping[str, str]:
-        """The same of what can take their places; nothing where nothing can."""
+        """The same for replacement programs; empty without any."""
         return {role: _version(other) or other for role, other in self._of_roles(self._other).items() if other}
 
     def _of_roles(self, which: Callable[[str], str]) -> dict[str, str]:
@@ -120,7 +121,7 @@ class RocketMQTarget(NamedTuple):
         return (self.slave if node in topology.SLAVES else self.master).partition(THEN)[0]
 
     def _other(self, node: str) -> str:
-        """What can take its place; empty where nothing can."""
+        """The replacement program; empty without any."""
         return (self.slave if node in topology.SLAVES else self.master).partition(THEN)[2]
 
     def _programs(self, node: str) -> list[str]:
@@ -128,13 +129,14 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def model(self) -> ReferenceTarget | None:
-        """What a simulation runs in its place: the reference with its known deviations. None of a pair of several."""
+        """The target's model for a simulation: the reference with its known deviations. None for a pair of several
+        programs.
+        """
         if self.master != self.slave or self.replacements:
             return None
         return ReferenceTarget(stands_for=nearest(_version(self.master)))
 
     def runs(self, side: str) -> configuration.Program:
-        """A side's programs, with the settings that any of them knows."""
         own = self._programs(side)
         releases = [_version(each) or each for each in own if each != TARGET.name]
         if not releases:
@@ -155,7 +157,7 @@ class RocketMQTarget(NamedTuple):
         return self._replace(brought=cast(Given, brought))
 
     def plan(self, settings: Args) -> Plan:
-        """Of a mixed pair each node has its own forms. The name server is the reference's: it hands out proxies."""
+        """In a mixed pair each node has its own forms. The name server is the reference's: it hands out proxies."""
         return planning.plan(
             settings,
             lambda node: self.config(node, settings),
@@ -172,13 +174,15 @@ class RocketMQTarget(NamedTuple):
         return java, Image(JRE, tuple(mounted), MEMORY_MB, self.images)
 
     def settings(self, schedule: Args) -> Args:
-        """See :meth:`ReferenceTarget.settings`. What only the reference can be set to is what RocketMQ does anyway."""
+        """See :meth:`ReferenceTarget.settings`. RocketMQ always behaves as the settings that only the reference has
+        require.
+        """
         masters, slaves = (
             [version for each in self._programs(role) if (version := _version(each))]
             for role in (topology.MASTER, topology.SLAVES[0])
         )
         own = [*masters, *slaves]
-        # What a later one knows is kept for it.
+        # A setting that only a later program has is kept for that.
         line = max(map(nearest, masters or own), key=list(LINES).index)
         given = dict(for_version(line, schedule, OURS))
         size = given.get(LOG_FILE)
@@ -187,7 +191,7 @@ class RocketMQTarget(NamedTuple):
         newer = next((each for each in own if LINES[nearest(each)].counts_replicas), None)
         if newer and not given.setdefault("lab.nameServer", 1):
             raise UsageError(
-                f"RocketMQ {newer} learns of its master only from a name server: leave lab.nameServer=0 out"
+                f"RocketMQ {newer} gets its master's address only from a name server: leave lab.nameServer=0 out"
             )
         return TARGET.settings({**DEFAULTS, **given})
 
@@ -197,7 +201,6 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def abilities(self) -> tuple[type, ...]:
-        """What operations and faults can ask of its drivers' parts."""
         return ABILITIES
 
     def driver(self, world: World) -> RocketMQDriver:
@@ -215,7 +218,7 @@ class RocketMQTarget(NamedTuple):
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Of the jars of its Java brokers, by release or folder. LabError if they are not there."""
+        """Digests of its Java brokers' jars, by release or folder. LabError if they are missing."""
         own = (each for role in (topology.MASTER, topology.SLAVES[0]) for each in self._programs(role))
         return {each: tools.digest(source(each).find()) for each in own if each != TARGET.name}
 
@@ -226,14 +229,14 @@ class RocketMQTarget(NamedTuple):
         return describing.defaults(source(program).find())
 
     def observes(self) -> frozenset[str]:
-        """A Java broker is a black box, save for its files and what its log says."""
+        """A Java broker is a black box, except for its files and its log."""
         masters = [version for each in self._programs(topology.MASTER) if (version := _version(each))]
-        silent = {"diverged"} if any(nearest(each) != SAYS_WHOM_IT_REFUSES for each in masters) else set()
+        silent = {"diverged"} if any(nearest(each) != LOGS_REFUSALS for each in masters) else set()
         told = agent.TELLS if self.has_agent else frozenset()
         return own_kinds() - store.KINDS - SIMULATED - (UNTRACED - told) - silent - self._hidden()
 
     def _hidden(self) -> frozenset[str]:
-        """What the configuration that was brought keeps from view."""
+        """Event types that the brought configuration makes unobservable."""
         stores = (
             {of_side(side, self.brought.settings).get(QUEUE_STORE, IN_FILES) for side in SIDES}
             if self.brought
@@ -248,17 +251,16 @@ class RocketMQTarget(NamedTuple):
         return TARGET.sync_period_ms(settings)
 
     def consumer_class(self) -> type[Consumer]:
-        """Consumers are the reference's."""
         return Consumer
 
 
 def _version(program: str) -> str:
-    """The release that a program is; empty for the reference."""
+    """The release of a program; empty for the reference."""
     return "" if program == TARGET.name else source(program).version
 
 
 def _as(program: str, settings: Args) -> Args:
-    """The settings of one program, whose version may be another than its peer's, or its predecessor's."""
+    """The settings of one program, whose version may differ from its peer's, or its predecessor's."""
     line = nearest(_version(program) or str(settings["rocketmqVersion"]))
     left_out = () if LINES[line].counts_replicas else ("inSyncReplicas",)
     # A side's own setting has its name in front.
@@ -267,15 +269,15 @@ def _as(program: str, settings: Args) -> Args:
 
 
 def nearest(version: str) -> str:
-    """The line that a release is taken to behave like (:data:`BEHAVES`); ``-SNAPSHOT`` and the like do not count."""
+    """The line that a release is assumed to behave like (:data:`BEHAVES`), ignoring ``-SNAPSHOT`` and the like."""
     return next(line for span, line in BEHAVES.items() if versions.parse(span).holds(version.partition("-")[0]))
 
 
 class Family:
-    """RocketMQ by version, folder, or both programs: what stands behind ``rocketmq@``."""
+    """RocketMQ by version, folder, or both programs, given behind ``rocketmq@``."""
 
     def target(self, which: str) -> RocketMQTarget:
-        """UsageError, with what is valid, for anything but one or two programs."""
+        """UsageError, with the valid forms, for anything but one or two programs."""
         both = which.removesuffix(AGENT).split(",")
         own = [each.split(THEN) for each in both]
         programs = [each for either in own for each in either]

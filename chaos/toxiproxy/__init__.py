@@ -1,1 +1,1 @@
-"""Toxiproxy as a real component: where its server is or how it is built, how it starts, and its proxies and toxics."""
+"""Toxiproxy as a real component: its installation, its start, and its proxies and toxics."""

@@ -1,10 +1,10 @@
-"""Finds toxiproxy-server, and builds it where it is missing.
+"""Finds toxiproxy-server, and builds a missing one.
 
-Looked for in this order: the file that ``PAIRPROOF_TOXIPROXY`` names (then nowhere else), the folders for tools
-(:mod:`pairproof.chaos.tools`: one in a checkout counts only if this user has installed it), PATH. Only one version will
-do, because the simulated toxics mean what that one does (decision 15); a server is asked for it when it is to be used.
+Searched in this order: the file that ``PAIRPROOF_TOXIPROXY`` names (then nowhere else), the folders for tools
+(:mod:`pairproof.chaos.tools`: one in a checkout counts only if this user has installed it), PATH. Only one version is
+accepted, because the simulated toxics follow it (decision 15); the server's version is checked before its use.
 
-Built from its source by Go, whose checksum database vouches for it: its releases are files of 12 MB for each kind of
+Go builds it from source, verified by Go's checksum database, because its releases are files of 12 MB for each type of
 machine. Left out: other versions, and removal (``make clean``, or delete the file).
 """
 
@@ -27,25 +27,23 @@ REMEDY = f"run: pairproof labs install toxiproxy (needs Go), or set {PATH_VARIAB
 
 
 class Unusable(Exception):
-    """A file is not the server that is wanted; says what it is."""
+    """A file is not the required server, with the reason."""
 
 
 class Toxiproxy:
-    """The tool ``toxiproxy`` of ``pairproof labs install``."""
-
     name = "toxiproxy"
     about = f"toxiproxy-server {VERSION}, the proxy between real processes; built with Go"
 
     def find(self) -> Path:
-        """Where the server is, which is not asked for its version. LabError, with the remedy, if there is none."""
+        """The server's path, without a check of its version. LabError, with the remedy, if there is none."""
         return _first(_there)
 
     def usable(self) -> Path:
-        """Where one of the right version is: it has been executed to say so. LabError likewise."""
+        """The path of a server whose version was checked by running it. LabError likewise."""
         return _first(_checked)
 
     def install(self) -> Path:
-        """Build the server, unless one can be found; where it is. LabError, with the remedy, if that fails."""
+        """Build the server, unless one is found; returns its path. LabError, with the remedy, if that fails."""
         try:
             return self.usable()
         except LabError:
@@ -76,29 +74,29 @@ def _first(take: Callable[[Path], Path]) -> Path:
             return take(path)
         except Unusable as why:
             reasons.append(str(why))
-    raise LabError(f"no {PROGRAM} {VERSION} ({'; '.join(reasons) or 'there is none at all'}): {REMEDY}")
+    raise LabError(f"no {PROGRAM} {VERSION} ({'; '.join(reasons) or 'none found'}): {REMEDY}")
 
 
 def _there(path: Path) -> Path:
-    """The absolute path of a file; :class:`Unusable` if it is none."""
+    """The absolute path of a file; :class:`Unusable` otherwise."""
     if not path.is_file():
         raise Unusable(f"{path} is not a file")
     return path.absolute()
 
 
 def _checked(path: Path) -> Path:
-    """The absolute path, if that is the server in the version that is wanted; :class:`Unusable` otherwise."""
+    """The absolute path, if it is the server in the required version; :class:`Unusable` otherwise."""
     try:
         done = programs.run([str(_there(path)), "-version"], ASK_LIMIT_S)
     except subprocess.TimeoutExpired:
-        raise Unusable(f"{path} does not say its version within {ASK_LIMIT_S} s") from None
+        raise Unusable(f"{path} does not print its version within {ASK_LIMIT_S} s") from None
     except OSError as why:
         raise Unusable(f"{path} does not run: {why.strerror}") from None
-    said = done.stdout.split()
-    if said[:2] != [PROGRAM, "version"]:
+    output = done.stdout.split()
+    if output[:2] != [PROGRAM, "version"]:
         raise Unusable(f"{path} is not a {PROGRAM}, or one older than 2.5")
-    if said[2:] != [VERSION]:
-        raise Unusable(f"{path} is version {' '.join(said[2:])}")
+    if output[2:] != [VERSION]:
+        raise Unusable(f"{path} is version {' '.join(output[2:])}")
     return path.absolute()
 
 
@@ -116,15 +114,15 @@ def _build(to: Path) -> Path:
         done = programs.run(command, BUILD_LIMIT_S, environ, to)
     except subprocess.TimeoutExpired:
         raise LabError(
-            f"go did not build {PROGRAM} within {BUILD_LIMIT_S} s; is the network there? Otherwise set "
+            f"go did not build {PROGRAM} within {BUILD_LIMIT_S} s; is the network available? Otherwise set "
             f"{PATH_VARIABLE} to a {PROGRAM} {VERSION}"
         ) from None
     except OSError as why:
         raise LabError(f"{go} does not run: {why.strerror}; install Go 1.21 or later") from None
     built = to / "server"
     if done.returncode != 0 or not built.exists():
-        said = " | ".join((done.stderr or done.stdout).split("\n")[:4]).strip(" |") or "it did not say why"
+        output = " | ".join((done.stderr or done.stdout).split("\n")[:4]).strip(" |") or "no message"
         raise LabError(
-            f"go could not build {PROGRAM}: {said}; fix that, or set {PATH_VARIABLE} to a {PROGRAM} {VERSION}"
+            f"go could not build {PROGRAM}: {output}; fix that, or set {PATH_VARIABLE} to a {PROGRAM} {VERSION}"
         )
     return built

@@ -1,9 +1,9 @@
-"""The proxies and toxics of one toxiproxy-server: toxiproxy-python, with what that lacks.
+"""The proxies and toxics of one toxiproxy-server: toxiproxy-python, with additions.
 
-It keeps the server's address in a class and its transport in a module, so both are set for the time of one call, one
-such call at a time in this process; that is also how its calls get limits, connections that stay open, no HTTP proxy
-from the environment, and errors where the server says 5xx. It answers from memory where the server knows better, so
-what was changed is asked back. What it cannot do (one proxy instead of all, other attributes of a toxic) goes past it.
+The library keeps the server's address in a class and its transport in a module, so both are set for one call, one call
+at a time in this process. The own transport adds time limits, persistent connections, no HTTP proxy from the
+environment, and errors for 5xx answers. The library answers from memory, so changes are read back from the server.
+Calls that it lacks (one proxy instead of all, other attributes of a toxic) bypass it.
 
 Every failure is a LabError of one line.
 
@@ -28,22 +28,24 @@ from ...harness.errors import LabError
 
 HOST = "127.0.0.1"
 LIMIT_S = 20.0
-"""For one call. The server itself gives up after 25 s."""
+"""Time limit of one call. The server itself gives up after 25 s."""
 IDLE_S = 30.0
-"""A connection that was silent for longer is not used again: the server closes it after 60 s."""
+"""Longest idle time of a reused connection: the server closes it after 60 s."""
 
 DRAIN_S = 0.01
-"""For what is not held any more to leave, and for connections that end by that, or whose receiver is dead, to be given
-up by the server."""
+"""Time for released bytes to leave, and for the server to give up connections that end by that, or whose receiver is
+dead.
+"""
 HARMLESS = {
     "latency": {"latency": 0, "jitter": 0},
     "slicer": {"average_size": 1 << 30, "delay": 0},
     "slow_close": {"delay": 0},
 }
 """Attributes with which a toxic holds nothing. The server can crash if a ``bandwidth`` is changed while it waits, or
-the ``size_variation`` of a ``slicer`` while it cuts."""
+the ``size_variation`` of a ``slicer`` while it cuts.
+"""
 OFF_AND_ON = ("bandwidth", "reset_peer")
-"""Toxics that hold something, and that can only be taken off."""
+"""Toxics that hold bytes and can only be removed."""
 
 STREAMS = {"up": "upstream", "down": "downstream"}
 DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
@@ -52,7 +54,7 @@ _turn = Lock()
 
 
 class Toxic(NamedTuple):
-    """A toxic as the server has it. ``attributes``: all of its type, under toxiproxy's names."""
+    """A toxic on the server. ``attributes``: all of its type, under toxiproxy's names."""
 
     name: str
     kind: str
@@ -61,7 +63,7 @@ class Toxic(NamedTuple):
 
 
 class Proxy(NamedTuple):
-    """A proxy as the server has it. ``toxics`` in the order in which each direction meets them, up before down."""
+    """A proxy on the server. ``toxics`` in the order of each direction, up before down."""
 
     name: str
     listen: str
@@ -71,11 +73,11 @@ class Proxy(NamedTuple):
 
 
 class Refused(Exception):
-    """The server answered with an error; its words."""
+    """The server answered with this error."""
 
 
 class Transport(requests.Session):
-    """Takes the place of the module ``requests`` in toxiproxy-python."""
+    """Replaces the module ``requests`` in toxiproxy-python."""
 
     def __init__(self, port: int, limit_s: float) -> None:
         super().__init__()
@@ -85,7 +87,7 @@ class Transport(requests.Session):
         self._used = time.monotonic()
 
     def send(self, request: requests.PreparedRequest, **more: Any) -> requests.Response:
-        """One request. LabError if there is no answer, :class:`Refused` if it is an error."""
+        """One request. LabError if there is no answer, :class:`Refused` for an error."""
         now = time.monotonic()
         if now - self._used > IDLE_S:
             self.close()
@@ -111,7 +113,7 @@ def _words(response: requests.Response) -> str:
 
 
 class Proxies:
-    """The proxies of the server on a port, by default of loopback; ``limit_s`` for one call. Any thread may call."""
+    """The proxies of the server on a port, by default of loopback; ``limit_s`` for one call. Usable from any thread."""
 
     def __init__(self, port: int, limit_s: float = LIMIT_S, host: str = HOST) -> None:
         self.port = port
@@ -122,11 +124,10 @@ class Proxies:
         self._shaping = RLock()
 
     def close(self) -> None:
-        """Give the connection to the server back; the next call opens another."""
         self._transport.close()
 
     def version(self) -> str:
-        with self._told("tell its version"):
+        with self._errors("tell its version"):
             return str(self._ask("/version")["version"])
 
     def names(self) -> list[str]:
@@ -134,29 +135,31 @@ class Proxies:
             return sorted(self._library.proxies())
 
     def create(self, name: str, listen: str, upstream: str) -> Proxy:
-        """A new proxy, enabled. ``listen``, ``upstream``: ``host:port``; the answer says what port 0 has become."""
+        """A new proxy, enabled. ``listen``, ``upstream``: ``host:port``; the answer has the port chosen for 0."""
         with self._call(f"create proxy {name!r} on {listen}"):
             self._library.create(name=name, listen=listen, upstream=upstream)
         return self.get(name)
 
     def get(self, name: str) -> Proxy:
-        with self._told(f"show proxy {name!r}"):
+        with self._errors(f"show proxy {name!r}"):
             told = self._ask(f"/proxies/{name}")
             toxics = tuple(_toxic(each) for each in told["toxics"])
             return Proxy(told["name"], told["listen"], told["upstream"], told["enabled"], toxics)
 
     def enable(self, name: str) -> None:
-        """It listens again; nothing if it does."""
+        """It listens again; no effect if it does."""
         self._switch(name, True)
 
     def disable(self, name: str) -> None:
-        """Its connections end with FIN (RST under ``reset_peer``), new ones are refused; nothing if it is disabled."""
+        """Its connections end with FIN (RST under ``reset_peer``), new ones are refused; no effect if it is
+        disabled.
+        """
         self._switch(name, False)
 
     def add_toxic(self, name: str, direction: str, kind: str, attributes: Mapping[str, int]) -> str:
-        """Put a toxic behind those of a proxy's direction (``up``, ``down``); its name, which no other has.
+        """Append a toxic to a proxy's direction (``up``, ``down``); returns its unique name.
 
-        LabError, too, if the server did not understand an attribute.
+        LabError also if the server did not accept an attribute.
         """
         if direction not in STREAMS:
             raise LabError(f"a link's directions are up and down, not {direction!r}")
@@ -166,10 +169,10 @@ class Proxies:
         return toxic.name
 
     def remove_toxic(self, name: str, toxic: str) -> None:
-        """Take a toxic off. What it holds goes on its way first, and so does what those before and behind it hold.
+        """Remove a toxic. Bytes held by it, and by those before and behind it, are released first.
 
-        A ``bandwidth`` or ``reset_peer`` behind it comes to stand at the end of its direction; one that is about to
-        reset is waited for. The receiver must be able to read meanwhile: what cannot be passed on within 5 s is lost.
+        A ``bandwidth`` or ``reset_peer`` behind it moves to the end of its direction; one that is about to reset is
+        waited for. The receiver must be reading: bytes that cannot be forwarded within 5 s are lost.
         """
         with self._shaping:
             self._remove(name, toxic)
@@ -182,9 +185,9 @@ class Proxies:
         chain = [each for each in toxics if each.direction == found.direction]
         behind = chain[chain.index(found) + 1 :]
         cushion = self._cushion(name, chain[-1], [found, *behind])
-        # From the last to the first. One that cannot pass on what it holds does not hear the server, which would wait
-        # for it for ever, and with it every call about this proxy. And of a connection that is about to end, the server
-        # mixes the toxics up when one of them is taken off, and may crash when another comes.
+        # From the last to the first. A toxic that cannot forward its held bytes ignores the server, which would wait
+        # for it for ever, and with it every call about this proxy. On a connection that is about to end, the server
+        # confuses the toxics when one of them is removed, and may crash when another is added.
         for each in reversed([found, *behind]):
             if each.kind in HARMLESS:
                 self._change(name, each, HARMLESS[each.kind])
@@ -204,9 +207,9 @@ class Proxies:
                 self._put(name, each)
 
     def _cushion(self, name: str, last: Toxic, going: Sequence[Toxic]) -> str | None:
-        """Put something soft behind a ``bandwidth`` that goes: the name of a toxic that takes whatever comes, at once.
+        """Put a toxic that accepts everything at once behind a ``bandwidth`` that is removed; returns its name.
 
-        Without it the server would wait 5 s for each chunk that a dead receiver does not take.
+        Without it the server would wait 5 s for each chunk that a dead receiver does not accept.
         """
         if last.kind == "latency" or all(each.kind != "bandwidth" for each in going):
             return None
@@ -217,13 +220,15 @@ class Proxies:
             self.remove_toxic(name, toxic.name)
 
     def reset(self) -> None:
-        """Enable every proxy and take every toxic off; not as the server does it, who takes the first one off first."""
+        """Enable every proxy and remove every toxic; not by the server's own reset, which removes the first one
+        first.
+        """
         for name in self.names():
             self.clear(name)
             self.enable(name)
 
     def destroy(self, name: str) -> None:
-        """A proxy is no more; its connections end."""
+        """Remove a proxy; its connections end."""
         with self._call(f"destroy proxy {name!r}"):
             self._proxy(name).destroy()
 
@@ -237,8 +242,8 @@ class Proxies:
 
     @contextmanager
     def _call(self, doing: str) -> Iterator[None]:
-        """toxiproxy-python speaks to this server, through this transport."""
-        with _turn, self._told(doing):
+        """toxiproxy-python calls this server, through this transport."""
+        with _turn, self._errors(doing):
             consumer = library.APIConsumer
             before = consumer.host, consumer.port, library.requests
             consumer.host, consumer.port, library.requests = self.host, self.port, self._transport
@@ -248,8 +253,7 @@ class Proxies:
                 consumer.host, consumer.port, library.requests = before
 
     @contextmanager
-    def _told(self, doing: str) -> Iterator[None]:
-        """What goes wrong is a LabError."""
+    def _errors(self, doing: str) -> Iterator[None]:
         try:
             yield
         except Refused as why:
@@ -257,7 +261,7 @@ class Proxies:
         except ProxyExists:
             raise LabError(f"toxiproxy-server cannot {doing}: there is one of that name") from None
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise LabError(f"what answers on port {self.port} is not a toxiproxy-server") from None
+            raise LabError(f"the server on port {self.port} is not a toxiproxy-server") from None
 
     def _put(self, name: str, toxic: Toxic) -> None:
         with self._call(f"add toxic {toxic.kind!r} to proxy {name!r}"):
@@ -278,11 +282,11 @@ class Proxies:
 
     def _take_off(self, name: str, toxic: str) -> None:
         # Past the library, where other servers' calls would wait for it.
-        with self._told(f"remove toxic {toxic!r} from proxy {name!r}"):
+        with self._errors(f"remove toxic {toxic!r} from proxy {name!r}"):
             self._transport.delete(self._url(f"/proxies/{name}/toxics/{toxic}"))
 
     def _change(self, name: str, toxic: Toxic, attributes: Mapping[str, int]) -> None:
-        with self._told(f"change toxic {toxic.name!r} of proxy {name!r}"):
+        with self._errors(f"change toxic {toxic.name!r} of proxy {name!r}"):
             self._transport.patch(
                 self._url(f"/proxies/{name}/toxics/{toxic.name}"), json={"attributes": dict(attributes)}
             )

@@ -1,6 +1,6 @@
-"""How toxiproxy-server is started, and when it is ready. Who starts it keeps the process.
+"""Starts toxiproxy-server and waits until it is ready. The caller owns the process.
 
-A server that cannot listen says so in its log and lives on; so what answers may be another one's server.
+A server that cannot listen logs that and continues to run, so the answering one may be another server.
 """
 
 import time
@@ -20,16 +20,16 @@ def command(binary: Path, port: int) -> list[str]:
 
 
 def wait_ready(port: int, limit_s: float, alive: Callable[[], bool], host: str = HOST) -> None:
-    """Return when a server that was just started answers.
+    """Return when a newly started server answers.
 
-    LabError if it is no longer ``alive``, does not answer within ``limit_s``, is another version, or has proxies
-    already and so is not the one that was started.
+    LabError if it is no longer ``alive``, does not answer within ``limit_s``, has another version, or has proxies
+    already and so is another server.
     """
     deadline = time.monotonic() + limit_s
     proxies = Proxies(port, limit_s, host)
     while True:
         if not alive():
-            raise LabError(f"toxiproxy-server ended before it answered on port {port}; its log says why")
+            raise LabError(f"toxiproxy-server ended before it answered on port {port}; its log has the reason")
         try:
             version = proxies.version()
             break

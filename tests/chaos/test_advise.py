@@ -229,7 +229,7 @@ def test_keys_that_are_missing_differ_or_are_not_of_the_release_are_named(tmp_pa
     good = asked(tmp_path, f"{GOOD}brokerName=a\n", f"{READS}brokerName=a\n", "rocketmq@5.5.0")
     assert good["keys"] == []
     newer = asked(tmp_path, f"{GOOD}brokerName=a\n", f"{READS}brokerName=a\n", "rocketmq@5.3.3")
-    assert newer["keys"] == ["which keys RocketMQ 5.3.3 has is taken from 5.3.1"]
+    assert newer["keys"] == ["which keys RocketMQ 5.3.3 has is assumed from 5.3.1"]
 
 
 @pytest.mark.parametrize(

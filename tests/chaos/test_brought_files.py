@@ -218,7 +218,7 @@ def test_the_release_is_the_model_s_or_the_one_that_was_asked_for(tmp_path: Path
             "totalReplicas=2",
             "RocketMQ 4.9.7 has no key totalReplicas and ignores it, 5.3.1 to 5.5.0 have it; leave it out, or test",
         ),
-        ("x\x1b[1m=2", r"--set x\x1b[1m: no broker of this target knows it"),
+        ("x\x1b[1m=2", r"--set x\x1b[1m: no broker of this target has it"),
     ],
 )
 def test_a_typed_key_without_effect_is_refused_with_the_reason(typed: str, says: str) -> None:

@@ -13,8 +13,8 @@ from pairproof.chaos.observers.capture_events import (
     RESUME,
     START,
     STOP,
+    ParsedEvents,
     Seen,
-    Told,
     meaning,
     read_events,
 )
@@ -23,7 +23,7 @@ S = 1_000_000_000
 BROKERS = ("master", "slave", "late-slave")
 
 
-def told(*lines: tuple[int, str], sent: dict[str, list[int]] | None = None) -> Told:
+def told(*lines: tuple[int, str], sent: dict[str, list[int]] | None = None) -> ParsedEvents:
     return read_events(
         ((t * S, text) for t, text in lines),
         BROKERS,
@@ -32,7 +32,7 @@ def told(*lines: tuple[int, str], sent: dict[str, list[int]] | None = None) -> T
     )
 
 
-def whats(found: Told, node: str = "slave") -> list[tuple[int, str]]:
+def whats(found: ParsedEvents, node: str = "slave") -> list[tuple[int, str]]:
     return [(each.t // S, each.what) for each in found.happenings if each.node == node]
 
 

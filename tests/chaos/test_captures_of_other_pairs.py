@@ -90,8 +90,8 @@ def test_a_slave_that_was_killed_may_have_lost_what_it_had_not_read(copy: Path, 
     assert lived == [("start", "empty", 0), ("crash", "process", None), ("start", "abnormal", 112_335),
                      ("stop", None, None)]  # fmt: skip
     # However its end is told, or not at all: it started again.
-    assert bool(found.history.told.notes) == (line in ("slave vanished", None))
-    assert [each.partition(": ")[2] for each in found.history.told.unread] == ["slave vanished"] * (
+    assert bool(found.history.lines.notes) == (line in ("slave vanished", None))
+    assert [each.partition(": ")[2] for each in found.history.lines.unread] == ["slave vanished"] * (
         line == "slave vanished"
     )
 
@@ -109,8 +109,8 @@ def test_a_kill_without_a_line_about_the_start_is_understood(copy: Path) -> None
     reword(copy, CLEAN, "kill -9 slave")
     reword(copy, "slave up (start 1, 2.2 s)", None)
     found = judge_capture(copy, all_laws())
-    assert wrong(found) == set() and not found.history.told.unread
-    assert "no line says when slave started again" in " ".join(found.history.told.notes)
+    assert wrong(found) == set() and not found.history.lines.unread
+    assert "no line says when slave started again" in " ".join(found.history.lines.notes)
 
 
 def test_an_idle_broker_of_which_no_line_says_anything_is_not_accused_of_dropping_its_peer(copy: Path) -> None:
@@ -174,7 +174,7 @@ def test_every_line_that_was_not_understood_is_named(copy: Path, capsys: pytest.
     assert main(["judge", "--ha-capture", str(copy)]) == 0
     shown = capsys.readouterr().out
     assert all(f"  20.00{number} s: {line}" in shown for number, line in enumerate(strange))
-    assert read_capture(GOLDEN).told.unread == read_capture(GOLDEN).told.notes == []
+    assert read_capture(GOLDEN).lines.unread == read_capture(GOLDEN).lines.notes == []
 
 
 def test_a_slave_that_connects_before_its_line_is_written_is_not_accused(copy: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_slave_that_connects_before_its_line_is_written_is_not_accused(copy: P
 def test_a_capture_without_any_line_is_judged_and_says_what_it_concluded(copy: Path) -> None:
     change_run(copy, lambda run: run["events"].clear())
     found = judge_capture(copy, all_laws())
-    assert len(found.history.told.notes) == 3 and kinds(copy, ("start", "stop")) == ["start"]
+    assert len(found.history.lines.notes) == 3 and kinds(copy, ("start", "stop")) == ["start"]
     assert "ha-contiguous" not in wrong(found) and "reference-slave" not in wrong(found)
 
 
@@ -299,7 +299,7 @@ def test_files_the_wrong_way_round_are_refused(
 
 def test_a_run_says_itself_how_its_brokers_were_set(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["judge", "latest", *brings(copy, "", "")]) == 2
-    assert "go with --ha-capture: a run's histories say how" in capsys.readouterr().err
+    assert "go with --ha-capture: a run's histories contain" in capsys.readouterr().err
 
 
 def forget(folder: Path, connection: str) -> None:

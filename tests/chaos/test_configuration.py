@@ -90,13 +90,13 @@ def test_single_settings_are_laid_over_what_is_drawn_and_may_name_a_side() -> No
 @pytest.mark.parametrize(
     ("typed", "says"),
     [
-        ("slaveTimeuot=5", r"no broker of this target knows it; did you mean slaveTimeout\?"),
-        ("zzz=5", "no broker of this target knows it; RocketMQ's documentation"),
+        ("slaveTimeuot=5", r"no broker of this target has it; did you mean slaveTimeout\?"),
+        ("zzz=5", "no broker of this target has it; RocketMQ's documentation"),
         ("slaveTimeout=soon", "--set slaveTimeout must be a whole number, not 'soon'"),
         ("slaveReadEnable=yes", "must be true or false"),
         ("ratio=half", "must be a number"),
         ("listenPort=1", "the lab sets that itself"),
-        ("slaveTimeout", "--set wants key=value"),
+        ("slaveTimeout", "--set needs key=value"),
         ("brokerRole=SLAVE", "--set brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, not 'SLAVE'"),
         ("brokerRole=SINC_MASTER", "--set brokerRole must be one of ASYNC_MASTER, SYNC_MASTER, not 'SINC_MASTER'"),
         ("slave.brokerRole=SYNC_MASTER", "--set brokerRole must be one of SLAVE, not 'SYNC_MASTER'"),
@@ -159,4 +159,4 @@ def test_check_records_the_configuration_and_what_each_class_of_faults_took_and_
 
 def test_scenarios_refuse_an_unknown_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chaos", "run", "slave-pause", "--set", "nothing=1", "--runs", str(tmp_path)]) == 2
-    assert "no broker of this target knows it" in capsys.readouterr().err
+    assert "no broker of this target has it" in capsys.readouterr().err

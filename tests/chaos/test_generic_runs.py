@@ -158,7 +158,7 @@ def test_the_command_says_what_survived_what_is_stale_and_whether_it_is_enough(
     assert f":{survivor['line']}" in said and "Survivors" in said
     # The same measurement is judged again, without playing anything.
     assert main([*begin, "--at-least", "100"]) == 1
-    assert "less than the 100 % that --at-least asks for" in capsys.readouterr().out
+    assert "less than the 100 % that --at-least requires" in capsys.readouterr().out
     entry = {
         "package": "acme", "module": survivor["module"].removeprefix("acme").lstrip("."), "after": survivor["after"],
         "function": survivor["function"], "operator": survivor["operator"], "line": survivor["code"], "reason": "so",
@@ -200,7 +200,7 @@ def test_an_alarm_of_the_control_is_said_and_its_trials_are_left_out(
         (["--generic", "--lab", "process"], "plays in the simulation only, not in lab process"),
         (["--generic", "--package", "nowhere.at.all"], "No module named 'nowhere'"),
         (["--generic", "--target", "redis"], "unknown target 'redis'"),
-        (["--generic", "--target", "rocketmq-4.9.7@model"], "Name its packages with --package"),
+        (["--generic", "--target", "rocketmq-4.9.7@model"], "name them with --package"),
         (["--generic", "--package", "pairproof.chaos.generic.hook", "--sample", "1"], "cannot be mutated"),
         (["--generic", "--package", "json", "--equivalents", "nowhere.toml"], "cannot be read"),
     ],

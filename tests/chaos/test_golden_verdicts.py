@@ -27,7 +27,7 @@ def test_a_golden_capture_is_judged_as_ever(folder: Path) -> None:
     verdicts |= {each.id: str(each.verdict) for each in found.checks}
     assert verdicts == json.loads((folder / "verdicts.json").read_text("utf-8"))
     assert not {"violated", "unknown"} & set(verdicts.values())
-    assert found.exit_code == 0 and not found.history.told.unread
+    assert found.exit_code == 0 and not found.history.lines.unread
 
 
 def test_no_append_of_a_golden_capture_precedes_its_send() -> None:

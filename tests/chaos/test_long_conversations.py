@@ -190,26 +190,26 @@ def test_an_answer_is_the_one_to_what_was_asked() -> None:
     line = Line()
     line.take(told(0, Code.NOTIFY_CONSUMER_IDS_CHANGED, 2) + told(7), 7)
     assert line.answer(7).status == "PUT_OK" and line.answer(7).status == UNANSWERED
-    assert line.heard(Code.NOTIFY_CONSUMER_IDS_CHANGED).status == TOLD
-    assert line.heard(Code.NOTIFY_CONSUMER_IDS_CHANGED).status == NOTHING
+    assert line.received(Code.NOTIFY_CONSUMER_IDS_CHANGED).status == TOLD
+    assert line.received(Code.NOTIFY_CONSUMER_IDS_CHANGED).status == NOTHING
     line.is_closed = True
-    assert line.answer(8).status == line.heard(0).status == CLOSED
+    assert line.answer(8).status == line.received(0).status == CLOSED
 
 
 def test_a_later_answer_is_heard_once() -> None:
     line = Line()
     line.posted[7] = Code.PULL_MESSAGE
     line.take(told(7, 19), None)
-    assert line.heard(Code.PULL_MESSAGE).status == "PULL_NOT_FOUND"
+    assert line.received(Code.PULL_MESSAGE).status == "PULL_NOT_FOUND"
     line.take(told(7, 19), None)
-    assert line.heard(Code.PULL_MESSAGE).status == UNREADABLE
+    assert line.received(Code.PULL_MESSAGE).status == UNREADABLE
 
 
 @pytest.mark.parametrize("data", [told(8), bytes(8)])
 def test_what_nobody_asked_for_is_unreadable(data: bytes) -> None:
     line = Line()
     line.take(data, 7)
-    assert line.answer(7).status == line.heard(0).status == UNREADABLE
+    assert line.answer(7).status == line.received(0).status == UNREADABLE
 
 
 # The law.

@@ -80,7 +80,7 @@ def test_what_never_shows_again_is_not_called_killed(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--lab", "process"], "in lab process each mutant takes minutes; name those to look for"),
+        (["--lab", "process"], "in lab process each mutant takes minutes; name those to search for"),
         (["--lab", "moon"], "unknown lab 'moon'"),
         (["--jobs", "2"], "--jobs is for real-time labs such as process and docker"),
     ],

@@ -69,4 +69,4 @@ def test_a_run_without_a_history_does_not_say_that_laws_hold(
 ) -> None:
     record_run(tmp_path / "empty", [], frozenset())
     assert main(["judge", str(tmp_path / "empty")]) == 3
-    assert "empty says nothing: it holds no history to judge; record a run" in capsys.readouterr().out
+    assert "empty decides nothing: it holds no history to judge; record a run" in capsys.readouterr().out

@@ -78,7 +78,7 @@ def test_what_maven_says_is_told_and_a_built_jar_is_put_in_place(
     monkeypatch.setattr(shutil, "which", lambda name: str(maven))
     maven.write_text('#!/bin/sh\necho "no such host"; exit 1\n')
     maven.chmod(0o755)
-    with pytest.raises(LabError, match="Maven could not build the agent: no such host; is the network there"):
+    with pytest.raises(LabError, match="Maven could not build the agent: no such host; is the network available"):
         tool.TOOL.install()
     maven.write_text(f'#!/bin/sh\nfor each; do case $each in */pom.xml) cd "${{each%/*}}";; esac; done\n'
                      f'mkdir target && cat pairproof/*.java > {tool.BUILT}\n')  # fmt: skip

@@ -16,7 +16,7 @@ from pairproof.chaos.rocketmq import evidence_page
 from pairproof.chaos.rocketmq.outside.dates import dated
 from pairproof.chaos.rocketmq.outside.log import LogFollower
 from pairproof.chaos.rocketmq.outside.view import OutsideView
-from pairproof.chaos.rocketmq.outside.words import Refusal, WordsFollower
+from pairproof.chaos.rocketmq.outside.words import OutputFollower, Refusal
 from pairproof.chaos.targets import rocketmq
 from pairproof.harness.event_types.node import UNKNOWN
 from pairproof.harness.history import MS, Event, Recorder, digest
@@ -44,7 +44,7 @@ def log(folder: Path, *files: bytes, first: int = 0) -> Path:
 
 
 def found(follower: LogFollower) -> list[tuple[int, int]]:
-    return [(what.lo, what.hi) for what, _ in follower.look()]
+    return [(what.lo, what.hi) for what, _ in follower.poll()]
 
 
 # The log
@@ -58,7 +58,7 @@ def test_each_record_and_filler_is_found_once_file_by_file(tmp_path: Path) -> No
     log(folder, first, b"")
     assert found(follower) == [(0, 200), (200, 700)] and found(follower) == []
     log(folder, first + encode_blank(SIZE - 700), b"")
-    assert [type(what) for what, _ in follower.look()] == [Filler]
+    assert [type(what) for what, _ in follower.poll()] == [Filler]
     log(folder, first + encode_blank(SIZE - 700), record(SIZE))
     assert found(follower) == [(SIZE, SIZE + 200)] and (follower.begin, follower.end) == (0, SIZE + 200)
 
@@ -177,15 +177,15 @@ LINE = (
 def test_a_refusal_is_read_from_the_masters_log_once_its_line_is_whole(tmp_path: Path) -> None:
     output = tmp_path / "out.log"
     output.write_text(f"{LINE}\n")
-    words = WordsFollower(output)
-    assert words.look() == ([], [])
+    words = OutputFollower(output)
+    assert words.poll() == ([], [])
     with output.open("a") as file:
         file.write(LINE)
         file.flush()
-        assert words.look() == ([], [])
+        assert words.poll() == ([], [])
         file.write("\nanother line\n")
-    assert words.look() == ([Refusal("127.0.0.1:41556", 13_461, 0)], []) and words.look() == ([], [])
-    assert WordsFollower(tmp_path / "none").look() == ([], [])
+    assert words.poll() == ([Refusal("127.0.0.1:41556", 13_461, 0)], []) and words.poll() == ([], [])
+    assert OutputFollower(tmp_path / "none").poll() == ([], [])
 
 
 def test_a_view_tells_of_expiry_and_refusals(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def follower(store: Path, log_end: int = 0) -> QueuesFollower:
 
 
 def reached(it: QueuesFollower) -> list[int]:
-    return [each.hi for each in it.look()]
+    return [each.hi for each in it.poll()]
 
 
 def test_a_record_is_dispatched_once_its_entry_stands_in_the_queues_file(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_row_is_dated_when_its_queue_was_last_seen_without_it(tmp_path: Path) 
 def test_the_follower_of_the_log_hands_on_what_it_found(tmp_path: Path) -> None:
     (tmp_path / f"{0:020d}").write_bytes(encoded(0).ljust(1_024, b"\0"))
     it = follower(tmp_path)
-    it.appended(what for what, _ in LogFollower(tmp_path).look())
+    it.appended(what for what, _ in LogFollower(tmp_path).poll())
     queue(tmp_path, entry(0))
     assert reached(it) == [200]
 

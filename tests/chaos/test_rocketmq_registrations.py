@@ -90,12 +90,12 @@ def test_a_frame_that_nobody_can_mean_breaks_the_stream_for_good() -> None:
 @pytest.mark.parametrize("node", ["master", "slave", "other"])
 def test_an_answer_that_reaches_a_black_box_is_its_registration(node: str) -> None:
     evidence = traced()
-    evidence.born(node, 1, outside())
+    evidence.process_started(node, 1, outside())
     link = over(evidence, node)
-    link.client_said(request())
-    link.server_said(answer(**ADDRESSES))
+    link.client_sent(request())
+    link.server_sent(answer(**ADDRESSES))
     assert isinstance(evidence.readings, TracedReadings) and not evidence.readings.registered
-    link.client_hears(answer(**ADDRESSES))
+    link.client_receives(answer(**ADDRESSES))
     assert evidence.readings.registered == {(node, 1)}
     (event,) = registered(evidence)
     assert (event.node, event.incarnation, event.status) == (node, 1, "ok")
@@ -104,53 +104,53 @@ def test_an_answer_that_reaches_a_black_box_is_its_registration(node: str) -> No
 
 def test_an_answer_that_the_link_lost_is_none() -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     link = over(evidence)
-    link.client_said(request())
-    link.server_hears(request())
-    link.server_said(answer(**ADDRESSES))
+    link.client_sent(request())
+    link.server_receives(request())
+    link.server_sent(answer(**ADDRESSES))
     assert not registered(evidence)
 
 
 def test_a_refusal_is_told_as_one_and_other_answers_not_at_all() -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     link = over(evidence)
-    link.client_said(request(1, code=322) + request(2))
-    link.client_hears(answer(1) + answer(2, SYSTEM_ERROR) + answer(2) + answer(3))
+    link.client_sent(request(1, code=322) + request(2))
+    link.client_receives(answer(1) + answer(2, SYSTEM_ERROR) + answer(2) + answer(3))
     (event,) = registered(evidence)
     assert (event.status, event.detail) == ("failed", "{}")
 
 
 def test_registrations_that_nobody_answers_are_not_kept_without_bound() -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     link = over(evidence)
     for opaque in range(MOST_WAITING + 1):
-        link.client_said(request(opaque))
-    link.client_hears(answer(0) + answer(1))
+        link.client_sent(request(opaque))
+    link.client_receives(answer(0) + answer(1))
     assert len(registered(evidence)) == 1
 
 
 def test_a_registration_is_of_the_process_that_the_node_had_then() -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     between = time.monotonic_ns()
-    evidence.born("slave", 2, outside())
+    evidence.process_started("slave", 2, outside())
     columns = ["slave", "ok", None, None]
-    evidence._take(evidence._lives[0], [between, "answered", *columns])
-    evidence._take(evidence._lives[0], [time.monotonic_ns(), "answered", *columns])
+    evidence._take(evidence._incarnations[0], [between, "answered", *columns])
+    evidence._take(evidence._incarnations[0], [time.monotonic_ns(), "answered", *columns])
     assert [each.incarnation for each in registered(evidence)] == [1, 2]
 
 
 def test_who_traces_its_registrations_is_not_told_of_twice(tmp_path: Path) -> None:
     evidence = traced()
     path = tmp_path / "slave-1.jsonl"
-    evidence.born("slave", 1, TraceReader(path))
+    evidence.process_started("slave", 1, TraceReader(path))
     path.write_text(json.dumps([time.monotonic_ns(), "register", "ok", *ADDRESSES.values()]) + "\n")
     link = over(evidence)
-    link.client_said(request())
-    link.client_hears(answer(**ADDRESSES))
+    link.client_sent(request())
+    link.client_receives(answer(**ADDRESSES))
     assert len(registered(evidence)) == 1
 
 
@@ -158,10 +158,10 @@ def test_a_start_stands_before_the_registration_that_its_process_had_made_by_the
     evidence = traced()
     ready: list[bool] = []
     at: Any = SimpleNamespace(incarnation=1, is_up=True, is_stopping=False)
-    evidence.born("slave", 1, SeenFromOutside(at, lambda: bool(ready)))
+    evidence.process_started("slave", 1, SeenFromOutside(at, lambda: bool(ready)))
     link = over(evidence)
-    link.client_said(request())
-    link.client_hears(answer())
+    link.client_sent(request())
+    link.client_receives(answer())
     ready.append(True)
     evidence.weave()
     assert [each.kind for each in evidence.recorder.events] == ["start", "register"]

@@ -37,7 +37,7 @@ def saved_as_5(folder: Path, name: str) -> None:
 
 
 def tables(it: SavesFollower) -> list[str]:
-    return [table for _, table in it.look()]
+    return [table for _, table in it.poll()]
 
 
 @pytest.mark.parametrize("save", [saved_as_4_9, saved_as_5], ids=["4.9", "5"])
@@ -67,10 +67,10 @@ def test_a_save_that_was_not_finished_and_other_files_are_none(tmp_path: Path) -
 def test_a_save_lies_between_the_look_that_did_not_see_it_and_the_one_that_did(tmp_path: Path) -> None:
     it = follower(tmp_path)
     before = time.monotonic_ns()
-    it.look()
+    it.poll()
     saved_as_4_9(tmp_path, "topics.json")
     os.utime(tmp_path / "topics.json", ns=(0, 0))
-    ((t, _),) = it.look()
+    ((t, _),) = it.poll()
     assert before <= t <= time.monotonic_ns()
 
 

@@ -15,7 +15,7 @@ from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import Place
 from pairproof.chaos.rocketmq.calls_forwarder import TablesForwarder
 from pairproof.chaos.rocketmq.outside.view import OutsideView
-from pairproof.chaos.rocketmq.outside.words import Failure, WordsFollower
+from pairproof.chaos.rocketmq.outside.words import Failure, OutputFollower
 from pairproof.chaos.rocketmq.readings import TracedReadings
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq import topology
@@ -46,47 +46,47 @@ def told(evidence: Evidence) -> list[tuple[str | None, str | None]]:
 @pytest.mark.parametrize("table", CODES)
 def test_a_request_for_a_table_and_its_answer_are_steps_of_a_sync(table: str, link: str) -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     way = over(evidence, link)
-    way.client_said(request(5, CODES[table]) + request(6, code=10))
-    way.server_said(answer(5))
-    way.client_hears(answer(6) + answer(5))
+    way.client_sent(request(5, CODES[table]) + request(6, code=10))
+    way.server_sent(answer(5))
+    way.client_receives(answer(6) + answer(5))
     assert told(evidence) == [(table, "asked"), (table, "answered")]
     assert {(each.node, each.incarnation) for each in evidence.recorder.events} == {("slave", 1)}
 
 
 def test_a_table_is_copied_once_its_answer_arrives_and_dated_by_its_request() -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     way, readings = over(evidence), evidence.readings
     assert isinstance(readings, TracedReadings)
     before = evidence.now()
-    way.client_said(request(5, CODES["topics"]))
+    way.client_sent(request(5, CODES["topics"]))
     asked = evidence.now()
     evidence.poll()
     assert not readings.copies
-    way.client_hears(answer(5))
+    way.client_receives(answer(5))
     evidence.poll()
     assert before <= readings.copies["slave"]["topics"] <= asked
 
 
 def test_an_answer_that_the_link_lost_or_that_refuses_says_nothing() -> None:
     evidence = traced()
-    evidence.born("slave", 1, outside())
+    evidence.process_started("slave", 1, outside())
     way = over(evidence)
-    way.client_said(request(1, CODES["offsets"]) + request(2, CODES["delays"]))
-    way.server_said(answer(1))
-    way.client_hears(answer(2, SYSTEM_ERROR))
+    way.client_sent(request(1, CODES["offsets"]) + request(2, CODES["delays"]))
+    way.server_sent(answer(1))
+    way.client_receives(answer(2, SYSTEM_ERROR))
     assert told(evidence) == [("offsets", "asked"), ("delays", "asked")]
 
 
 def test_who_traces_its_syncs_is_not_told_of_twice(tmp_path: Path) -> None:
     evidence = traced()
     path = tmp_path / "slave-1.jsonl"
-    evidence.born("slave", 1, TraceReader(path))
+    evidence.process_started("slave", 1, TraceReader(path))
     path.write_text(f'[{time.monotonic_ns()},"sync","topics","asked"]\n')
     way = over(evidence)
-    way.client_said(request(1, CODES["topics"]))
+    way.client_sent(request(1, CODES["topics"]))
     assert told(evidence) == [("topics", "asked")]
 
 
@@ -99,26 +99,26 @@ def test_lines_of_the_log_say_which_tables_a_slave_did_not_get_whatever_its_time
 ) -> None:
     output = tmp_path / "out.log"
     output.write_text("")
-    words = WordsFollower(output)
+    words = OutputFollower(output)
     kinds = ("TopicConfig", "ConsumerOffset", "DelayOffset", "SubscriptionGroup", "MessageRequestMode")
     output.write_text("".join(LINE.format(hour=f"{hour:02d}", what=what) + STACK for what in kinds))
     at_ms = (2 * 60 + 12) * 1_000 + 34
-    assert words.look() == ([], [Failure(table, at_ms) for table in CODES])
+    assert words.poll() == ([], [Failure(table, at_ms) for table in CODES])
 
 
 def test_a_slave_of_5_that_fails_over_the_absent_data_version_of_a_master_of_4_has_the_offsets(tmp_path: Path) -> None:
     output = tmp_path / "out.log"
     output.write_text("")
-    words = WordsFollower(output)
+    words = OutputFollower(output)
     line = LINE.format(hour="10", what="ConsumerOffset")
     why = 'java.lang.NullPointerException: Cannot read field "timestamp" because "dataVersion" is null\n'
     output.write_text(
         f"{line}{why}\tat org.apache.rocketmq.remoting.protocol.DataVersion.assignNewOne(DataVersion.java:27)\n"
     )
-    assert words.look() == ([], [])
+    assert words.poll() == ([], [])
     with output.open("a") as file:
         file.write(f"{line}{why}\tat org.apache.rocketmq.Some.method(Some.java:1)\n")
-    assert [each.table for each in words.look()[1]] == ["offsets"]
+    assert [each.table for each in words.poll()[1]] == ["offsets"]
 
 
 def test_a_failure_is_dated_by_its_line_however_late_that_is_read(tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ def test_a_failure_is_dated_by_its_line_however_late_that_is_read(tmp_path: Path
 
 def steps(evidence: Evidence, *found: tuple[float, str, str]) -> list[tuple[str | None, str | None]]:
     """What is made of rows at these times, ms."""
-    evidence.born("slave", 1, outside())
-    (life,) = evidence._lives
+    evidence.process_started("slave", 1, outside())
+    (life,) = evidence._incarnations
     evidence._take(life, [evidence.base, "start", "unknown", 0, 0])
     for ms, table, status in found:
         evidence._take(life, [evidence.base + int(ms * MS), "sync", table, status])

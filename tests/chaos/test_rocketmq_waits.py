@@ -71,7 +71,7 @@ UNTOUCHED = [
 
 
 def test_sends_pulls_and_faults_of_the_pair_itself_leave_no_tables_to_copy() -> None:
-    assert not driver(TARGET, *UNTOUCHED).is_owed_copies()
+    assert not driver(TARGET, *UNTOUCHED).has_pending_copies()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_sends_pulls_and_faults_of_the_pair_itself_leave_no_tables_to_copy() -> 
     ids=str,
 )
 def test_what_touches_tables_or_the_ways_to_them_has_copies_waited_for(touched: Event) -> None:
-    assert driver(TARGET, *UNTOUCHED, touched).is_owed_copies()
+    assert driver(TARGET, *UNTOUCHED, touched).has_pending_copies()
 
 
 def test_copies_have_arrived_when_every_slave_that_is_up_has_asked_for_each_table_since_and_got_it() -> None:

@@ -157,9 +157,9 @@ def test_scenarios_side_by_side(tmp_path: Path) -> None:
         (["run", "slave-lag", "--seed", os.fsdecode(b"\xff")], "--seed must be text in UTF-8"),
         (["run", "slave-lag", "--runs", "a-file"], "name another path with --runs"),
         (["run", "slave-lag", "--jobs", "0"], "Invalid value for '--jobs'"),
-        (["run", "seeded.yaml"], "seeded expects a violation, which only a target with a seeded bug owes"),
+        (["run", "seeded.yaml"], "seeded expects a violation, which only a target with a seeded bug shows"),
         (["show", "slave-lag", "--case", "2"], "slave-lag has 1 cases; --case 1 to 1 are valid"),
-        (["parity", "slave-lag", "--labs", "sim"], "--labs wants two labs or more"),
+        (["parity", "slave-lag", "--labs", "sim"], "--labs needs two or more labs"),
         (["parity", "slave-lag", "--labs", "sim,moon"], "unknown lab 'moon'"),
         (["paly"], "No such command 'paly'"),
     ],
@@ -250,7 +250,7 @@ def test_all_decides_the_exit_code_by_what_was_played(tmp_path: Path) -> None:
     none = run_with(tmp_path, "run", "--all", shipped=SOME[:2])
     assert (none.returncode, none.stdout) == (2, "")
     assert none.stderr == (
-        "pairproof: no scenario can be played in sim; pairproof labs says which lab has which abilities\n"
+        "pairproof: no scenario can be played in sim; pairproof labs lists the abilities of each lab\n"
     )
 
 

@@ -123,7 +123,7 @@ def test_a_cost_that_nobody_can_tell_is_not_met() -> None:
     idle = KILLED.replace("fault: kill, with: {node: slave}", "fault: slow_close, with: {link: ha}")
     assert played("  costs: {lost: 0}", head=idle).unmet == ("costs: no fault had an effect on the pair",)
     found = played("  costs: {readable: 0}", head=KILLED.replace("- pull", "- send"))
-    assert found.unmet == ("costs: exactly 0 readable expected, and the trial does not tell",)
+    assert found.unmet == ("costs: exactly 0 readable expected, and the trial does not show it",)
 
 
 class LateLab(SimLab):
@@ -163,7 +163,7 @@ def test_a_seeded_bug_may_be_expected_and_then_must_show() -> None:
     assert missing.verdict == UNMET and missing.unmet == ("ack-replicated should be violated, and is not",)
     other = played("  violated: [contract]\n" + laws, resolve.target("reference+acks_at_once"))
     assert other.verdict == VIOLATED
-    with pytest.raises(UsageError, match="expects a violation, which only a target with a seeded bug owes"):
+    with pytest.raises(UsageError, match="expects a violation, which only a target with a seeded bug shows"):
         check(scenario(expect), REFERENCE)
     check(scenario(expect), resolve.target("reference+goes_back"))
 

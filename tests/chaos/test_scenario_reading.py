@@ -125,8 +125,8 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         (EMPTY + "timeline:\n- {at: 1s, fault: down, with: {link: moon}}", "link cannot be 'moon'; valid: ha, client"),
         (EMPTY + "timeline:\n- {at: 1s, fault: latency, with: {ms: -1}}", "ms cannot be -1; valid: 0 to"),
         (EMPTY + "timeline:\n- {at: 1s, fault: kill, with: {node: names}}", "line 5: this scenario has no 'names'"),
-        (EMPTY + "timeline:\n- {fault: down}", "line 5: a step says when it begins by one of at, after, after_sends"),
-        (EMPTY + "timeline:\n- {at: 1s, after: 1s, fault: down}", "not by at and after"),
+        (EMPTY + "timeline:\n- {fault: down}", "line 5: a step's time is one of at, after, after_sends"),
+        (EMPTY + "timeline:\n- {at: 1s, after: 1s, fault: down}", "not at and after"),
         (EMPTY + "timeline:\n- {at: 1s}", "line 5: a step does one thing: fault, heal, or one of arm, await"),
         (EMPTY + "timeline:\n- {at: 1s, fault: down, heal: down}", "line 5: a step does one thing"),
         (EMPTY + "timeline:\n- {at: 1s, pull: {}, for: 1s}", "line 5: for belongs to a fault, not to pull"),
@@ -147,7 +147,7 @@ EMPTY = "name: x\nabout: y\nexpect: {}\n"
         ),
         (
             EMPTY + "timeline:\n- {at: 1s, fault: down, for: 1s}\n- {at: 5s, heal: down}",
-            "line 6: heal: no 'down' that lasts until a heal is going on then",
+            "line 6: heal: no 'down' without an end is active then",
         ),
         (EMPTY + "timeline:\n- {after_sends: 1, fault: down}", "line 5: after_sends: 1: the workload sends only 0"),
         # Expectations and the rest

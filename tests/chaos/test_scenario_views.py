@@ -210,7 +210,7 @@ def test_a_law_that_only_one_had_to_judge_is_explained_by_a_stall_of_those_that_
     stall = Event(10_000, 0, "stall", "slave", value=900)
     late = fewer._replace(played=(one._replace(trial=one.trial._replace(events=[*one.trial.events, stall])),))
     (told,) = rows(good, late).differences
-    assert told.reason == "the machine stalled meanwhile, so one only had something to judge"
+    assert told.reason == "the machine stalled during the trial, so only one had something to judge"
     assert parity.exit_code([rows(good, late)]) == 3
     # The two labs that did not stall differ all the same.
     assert [len(rows(good, each).unexplained) for each in (fewer, late)] == [1, 0]

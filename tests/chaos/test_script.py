@@ -76,7 +76,7 @@ class FakeContext(Driver):
     def derived(self) -> bool:
         return True
 
-    def is_owed_copies(self) -> bool:
+    def has_pending_copies(self) -> bool:
         return self.owes
 
     def copied(self, since_ns: int) -> bool:

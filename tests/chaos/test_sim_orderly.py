@@ -84,8 +84,8 @@ def test_an_answer_that_cannot_be_read_leaves_the_locks_unknown() -> None:
         b"": ("unknown", asked),
     }
     for body, told in read.items():
-        assert lock_listener.told(41, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, body)), asked) == told
-    assert lock_listener.told(42, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, b"")), asked) == ("answered", asked)
-    assert lock_listener.told(41, Outcome("fail", "refused", None), asked) == ("failed", asked)
-    assert lock_listener.told(41, Outcome("fail", "SYSTEM_ERROR", Command(1, 1, 1, {})), asked) == ("unknown", asked)
-    assert lock_listener.told(41, Outcome("info", "timeout", None), asked) == ("unknown", asked)
+        assert lock_listener.result(41, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, body)), asked) == told
+    assert lock_listener.result(42, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, b"")), asked) == ("answered", asked)
+    assert lock_listener.result(41, Outcome("fail", "refused", None), asked) == ("failed", asked)
+    assert lock_listener.result(41, Outcome("fail", "SYSTEM_ERROR", Command(1, 1, 1, {})), asked) == ("unknown", asked)
+    assert lock_listener.result(41, Outcome("info", "timeout", None), asked) == ("unknown", asked)

@@ -64,14 +64,14 @@ def test_what_asks_knows_the_numbers_on_its_own() -> None:
 @pytest.mark.parametrize("flag, opaque, status", [(1, OPAQUE, "PUT_OK"), (0, OPAQUE, UNREADABLE), (1, 0, UNREADABLE)])
 def test_an_answer_is_one_to_what_was_asked(flag: int, opaque: int, status: str) -> None:
     caller = Caller(None)
-    caller.asked = 1
+    caller.requests = 1
     caller.send(caller, remoting.encode(remoting.Command(0, opaque, flag, {})))
     assert [each.status for each in caller.answered] == [status]
 
 
 def test_bytes_that_are_no_answer_are_unreadable() -> None:
     caller = Caller(None)
-    caller.asked = 1
+    caller.requests = 1
     caller.send(caller, bytes(8))
     assert [each.status for each in caller.answered] == [UNREADABLE]
 

@@ -195,7 +195,7 @@ def test_pair_converges_through_the_smallest_socket_buffers(buffer: int) -> None
 
 
 def test_what_no_toxic_can_be_gets_one_clear_line() -> None:
-    with pytest.raises(UsageError, match="a piece has at least 1 byte; say bytes=1 or more"):
+    with pytest.raises(UsageError, match="a piece has at least 1 byte; use bytes=1 or more"):
         execute(fault("slicer", bytes=0))
     session = resolve.lab("sim").open(resolve.target("reference"), resolve.target("reference").settings({}), "toxics")
     with pytest.raises(LabError, match="unknown toxic 'sugar'; valid: bandwidth, latency"):

@@ -89,7 +89,7 @@ def test_outside_of_a_project_the_user_s_folder_and_path_are_left(
 ) -> None:
     installed()
     (folders / "project" / "pyproject.toml").unlink()
-    with pytest.raises(LabError, match="there is none at all"):
+    with pytest.raises(LabError, match="none found"):
         TOOL.find()
     there = program(folders / "cache" / "pairproof" / "tools" / PROGRAM)
     assert TOOL.find() == there
@@ -154,7 +154,7 @@ WRONG = {
     "is version 2.9.0": SAYS.replace(VERSION, "2.9.0"),
     "is version git": SAYS.replace(VERSION, "git"),
     f"is not a {PROGRAM}, or one older than 2.5": "#!/bin/sh\necho hello\nexit 2\n",
-    "does not say its version within 0.5 s": "#!/bin/sh\nexec sleep 20\n",
+    "does not print its version within 0.5 s": "#!/bin/sh\nexec sleep 20\n",
     "does not run": "#!/no/such/program\n",
 }
 
@@ -217,8 +217,8 @@ def test_it_is_built_where_it_will_be_found_and_only_once(folders: Path) -> None
             "#!/bin/sh\necho no network >&2\necho at all >&2\nexit 1\n",
             r"could not build .*: no network \| at all; fix that",
         ),
-        ("#!/bin/sh\nexit 0\n", "go could not build toxiproxy-server: it did not say why; fix that"),
-        ("#!/bin/sh\nexec sleep 20\n", r"go did not build toxiproxy-server within 0\.5 s; is the network there"),
+        ("#!/bin/sh\nexit 0\n", "go could not build toxiproxy-server: no message; fix that"),
+        ("#!/bin/sh\nexec sleep 20\n", r"go did not build toxiproxy-server within 0\.5 s; is the network available"),
         (BUILDS.replace(f"version {VERSION}", "version git"), "Go built something else: .* is version git; run: "),
     ],
 )

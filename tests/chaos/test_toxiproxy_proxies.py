@@ -293,7 +293,7 @@ def test_another_program_on_the_port_is_recognised(body: bytes) -> None:
     listening, port = answering(OK + body)
     with listening:
         for call in (Proxies(port).version, Proxies(port).names, lambda: Proxies(port).get("ha")):
-            with pytest.raises(LabError, match=f"what answers on port {port} is not a toxiproxy-server"):
+            with pytest.raises(LabError, match=f"the server on port {port} is not a toxiproxy-server"):
                 call()
 
 
@@ -307,7 +307,7 @@ def test_an_error_without_words_is_an_error() -> None:
 
 
 def test_a_server_that_ended_is_not_waited_for() -> None:
-    with pytest.raises(LabError, match=r"ended before it answered on port \d+; its log says why"):
+    with pytest.raises(LabError, match=r"ended before it answered on port \d+; its log has the reason"):
         starting.wait_ready(free_port(), WAIT_S, lambda: False)
 
 

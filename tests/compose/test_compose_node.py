@@ -38,10 +38,10 @@ def test_a_broker_in_a_container_differs_in_four_settings_only(node: ModuleType,
 
 
 def test_the_name_server_has_a_port_for_each_asker(node: ModuleType) -> None:
-    asks = node.asks(node.proxies())
+    asks = node.ports_by_asker(node.proxies())
     assert set(asks) == {"client", *topology.NODES, topology.OTHER}
     assert len(set(asks.values())) == len(asks)
-    assert set(node.asks({})) == set()
+    assert set(node.ports_by_asker({})) == set()
 
 
 def test_a_slave_is_led_to_its_own_proxies_and_a_client_to_published_ports(node: ModuleType) -> None:

@@ -231,7 +231,7 @@ def test_the_guide_to_captures_holds_on_a_running_pair(
 def judged(guide: Guide, version: str, lines: int) -> None:
     found = judge_capture(guide.folder, all_laws())
     assert wrong(found) == set(), [each for each in found.laws if str(each.verdict) == "violated"]
-    told = found.history.told
+    told = found.history.lines
     assert list(found.history.cuts) == ["slave-0002"]
     assert not told.unread and not told.unended and "unseen" not in str(found.history.left_out)
     verdicts = {each.law: each for each in found.laws}

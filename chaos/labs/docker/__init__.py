@@ -1,1 +1,1 @@
-"""Labs of containers: brokers, a name server and toxiproxy, each in one, on a network of their own."""
+"""Container labs: brokers, a name server and toxiproxy in one container each, on their own network."""

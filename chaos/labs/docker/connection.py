@@ -1,10 +1,10 @@
-"""A connection to the Docker engine: each call has a time limit, and whatever fails is a LabError of one line.
+"""A connection to the Docker engine: each call has a time limit, and every failure is a LabError of one line.
 
-An engine that has let one call run into its limit counts as gone: all later calls fail at once, so that giving a lab up
-does not take a limit for each of its containers. Another connection asks anew.
+After one call has timed out the engine counts as dead: all later calls fail at once, so that closing a lab does not
+time out for each of its containers. Another connection tries again.
 
-Calls may come from any thread: each takes a client (a session with its connection) that no other call uses meanwhile,
-because requests does not promise its sessions for several threads. There are as many as calls at one time.
+Calls may come from any thread: each uses a client (a session with its connection) that no concurrent call uses, because
+requests does not guarantee thread-safe sessions. There are as many clients as concurrent calls.
 
 Left out: Docker's contexts (DOCKER_HOST names another engine), and Windows.
 """
@@ -25,47 +25,47 @@ import urllib3
 from ....harness.errors import LabError
 
 API = (1, 41)
-"""The oldest that will do, of engine 20.10; the one that is spoken, too, unless the engine wants a later one."""
+"""The oldest supported version, of engine 20.10; also the one in use, unless the engine requires a later one."""
 ANSWER_S = 20.0
 SOCKET = "/var/run/docker.sock"
 SILENT = (
     docker.errors.DockerException, docker.errors.StreamParseError, requests.RequestException,
     urllib3.exceptions.HTTPError, OSError, ValueError,
 )  # fmt: skip
-"""What the SDK raises where no answer comes, or an answer or DOCKER_HOST makes no sense."""
+"""Exceptions of the SDK for a missing or malformed answer, or a malformed DOCKER_HOST."""
 
 T = TypeVar("T")
 
 
 def is_expected() -> bool:
-    """Whether there should be an engine: one is named, or there is the usual one's socket."""
+    """Whether an engine is expected: DOCKER_HOST is set, or the default socket exists."""
     return "DOCKER_HOST" in os.environ or Path(SOCKET).exists()
 
 
 class Refused(LabError):
-    """The engine answered that it will not. ``status`` is HTTP's."""
+    """The engine refused. ``status`` is HTTP's."""
 
-    def __init__(self, said: str, status: int = 0) -> None:
-        # Both: what is raised in a worker comes to the harness pickled.
-        super().__init__(said, status)
-        self.said = said
+    def __init__(self, reason: str, status: int = 0) -> None:
+        # Both: an exception of a worker is pickled for the harness.
+        super().__init__(reason, status)
+        self.reason = reason
         self.status = status
 
     def __str__(self) -> str:
-        return self.said
+        return self.reason
 
 
 def _refused(what: str, why: docker.errors.APIError) -> Refused:
     status = int(why.status_code or 0)
-    said = " ".join(str(why.explanation or why).split())
+    reason = " ".join(str(why.explanation or why).split())
     remedy = "; the engine's own log may say more" if status >= 500 else ""
-    return Refused(f"the Docker engine cannot {what}: {said}{remedy}", status)
+    return Refused(f"the Docker engine cannot {what}: {reason}{remedy}", status)
 
 
 class Connection:
     """To the engine that DOCKER_HOST names, otherwise to the one behind /var/run/docker.sock.
 
-    LabError where none answers, it may not be asked, or it is too old.
+    LabError if none answers, access is denied, or it is too old.
     """
 
     def __init__(self) -> None:
@@ -77,28 +77,28 @@ class Connection:
         try:
             newest, oldest = _version(found["ApiVersion"]), _version(found["MinAPIVersion"])
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise LabError(f"what answers at {self.where} is not a Docker engine: set DOCKER_HOST to one") from None
+            raise LabError(f"the server at {self.where} is not a Docker engine: set DOCKER_HOST to one") from None
         if newest < API:
             raise LabError(f"the Docker engine at {self.where} is older than 20.10 (API 1.41): install a later one")
         self.close()
         self._api = "{}.{}".format(*max(API, oldest))
 
     def close(self) -> None:
-        """Close connections that are not in use; another call opens one again."""
+        """Close unused connections; a later call opens one again."""
         while self._idle:
             self._idle.pop().close()
 
     def ask(self, what: str, do: Callable[[Any], T], limit_s: float = ANSWER_S) -> T:
-        """Call the SDK's APIClient. ``what`` completes "cannot …"; ``limit_s`` is how long the engine may be silent.
+        """Call the SDK's APIClient. ``what`` completes "cannot …"; ``limit_s``: longest silence of the engine.
 
-        :class:`Refused` if it will not, another LabError if it does not answer.
+        :class:`Refused` if it refuses, another LabError if it does not answer.
         """
         if self._gone:
             raise LabError(self._gone)
         client = None
         try:
             client = self._client()
-            # The SDK lets some calls, pulling among them, wait for ever.
+            # Some calls of the SDK, such as pulls, have no timeout.
             client._set_request_timeout = lambda given: {**given, "timeout": limit_s}
             answer = do(client)
         except docker.errors.APIError as why:
@@ -112,7 +112,7 @@ class Connection:
         return answer
 
     def remove(self, what: str, do: Callable[[Any], object]) -> None:
-        """Like :meth:`ask`, where it is fine that there is nothing to remove, or that somebody else is at it."""
+        """Like :meth:`ask`, but succeeds if the object is absent or another client removes it."""
         try:
             self.ask(what, do)
         except Refused as why:
@@ -124,22 +124,21 @@ class Connection:
             return self._idle.pop()
         except IndexError:
             made = docker.APIClient(**docker.utils.kwargs_from_env(), version=self._api or "1.41", timeout=ANSWER_S)
-            # Proxies and passwords of the environment are for other servers.
+            # The environment's proxies and passwords are for other servers.
             made.trust_env = False
             return made
 
     def _silence(self, why: BaseException, limit_s: float) -> str:
-        """What to say of an engine that did not answer; remembers it if it was too slow."""
         causes = list(_causes(why))
         first = causes[-1]
         if isinstance(first, PermissionError):
             return f"no permission for the Docker engine at {self.where}: join its group (docker), or be root"
         slow = any(isinstance(each, (TimeoutError, requests.Timeout)) for each in causes)
         strerror = first.strerror if isinstance(first, OSError) else None
-        said = f"not within {limit_s:g} s" if slow else strerror or " ".join(str(first).split())
+        reason = f"not within {limit_s:g} s" if slow else strerror or " ".join(str(first).split())
         if not self._api:
-            return f"no Docker engine answers at {self.where} ({said}): start one, or set DOCKER_HOST to where it is"
-        text = f"the Docker engine does not answer any more: {said}; look after the engine, then run again"
+            return f"no Docker engine answers at {self.where} ({reason}): start one, or set DOCKER_HOST to where it is"
+        text = f"the Docker engine no longer answers: {reason}; check the engine, then run again"
         self._gone = text if slow else ""
         return text
 

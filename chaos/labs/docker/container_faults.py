@@ -1,10 +1,10 @@
-"""What only containers have done to them: their network is taken away, their memory limited.
+"""Faults of containers only: their network is removed, their memory limited.
 
-What waits while a node is off the network is counted where it waits: in the kernel's buffers of its own sockets, and of
-the observer's to it. Connects from inside fail at once, since there is no network; those to it are not answered.
+Traffic that waits while a node is disconnected is counted in the kernel's buffers of its own sockets, and of the
+observer's to it. Connects from inside fail at once, since there is no network; those to it get no answer.
 
-A kernel with cgroup v1 refuses a limit below what a process uses already; there the node is killed and started again
-within the limit, and the kernel kills it once it needs more. With cgroup v2 the kernel kills it at once.
+A kernel with cgroup v1 refuses a limit below a process's present use; there the node is killed and started again within
+the limit, and the kernel kills it once it needs more. With cgroup v2 the kernel kills it at once.
 """
 
 from __future__ import annotations
@@ -25,20 +25,16 @@ if TYPE_CHECKING:
 SYN_SENT = "02"
 """A connect that waits for an answer, in /proc/net/tcp."""
 AGAIN_NS = 5_000_000_000
-"""How long what waited may take to go on its way, once there is a network again."""
+"""Time for waiting traffic to continue after the reconnection."""
 
 
 class Unplugged(NamedTuple):
-    """A node without a network."""
-
     node: NodeContainer
     token: object
     since: int
 
 
 class Limited(NamedTuple):
-    """A node with less memory, and how it was before."""
-
     node: NodeContainer
     mb: int
     was_up: bool
@@ -46,7 +42,7 @@ class Limited(NamedTuple):
 
 
 class ContainerFaults(StoreFaults):
-    """Abilities CanDisconnect and CanLimitMemory beside those of every real lab."""
+    """Abilities CanDisconnect and CanLimitMemory besides those of every real lab."""
 
     @property
     def _environment(self) -> DockerEnvironment:
@@ -64,21 +60,19 @@ class ContainerFaults(StoreFaults):
         return handle
 
     def reconnect(self, handle: Unplugged) -> Effect:
-        """Plug it in, unless another trouble keeps it out."""
         node = handle.node
         effect = self._waiting(node)
         node.unplugged.remove(handle.token)
         if not node.unplugged:
             assert node.container is not None
             self.world.aside(node.container.connect)
-            # TCP tries again after as long as it has tried in vain.
+            # TCP retries after as long as it has already waited.
             limit = self.world.evidence.now() - handle.since + AGAIN_NS
             if not self.world.run_until(lambda: not (node.is_up and any(self._waiting(node).values())), limit):
-                raise LabError(f"what waited for {node.name}'s network did not go on within {limit / 1e9:.0f} s")
+                raise LabError(f"waiting traffic of {node.name} did not continue within {limit / 1e9:.0f} s")
         return effect
 
     def _waiting(self, node: NodeContainer) -> Effect:
-        """What waits for a node's network: bytes that were sent and not acknowledged, and connects."""
         host = self._environment.host(node.name)
         sockets = [each for each in sockets_of(self._environment.pid(OBSERVER)) if each.remote.host == host]
         connects = sum(each.state == SYN_SENT for each in sockets)
@@ -97,14 +91,13 @@ class ContainerFaults(StoreFaults):
         try:
             self.world.aside(found.limit_memory)
         except Refused:
-            # Of a process that runs the kernel takes no memory away.
+            # The kernel takes no memory from a running process.
             killed = self.kill(node).get("processes_killed", 0)
             self.world.aside(found.limit_memory)
             self.processes.boot(node)
         return Limited(found, mb, was_up, killed)
 
     def lift_memory(self, handle: Limited) -> Effect:
-        """As much as before, as far as no other trouble limits it."""
         node = handle.node
         self._bury_at_once(node)
         starved = handle.was_up and not node.is_up and node.is_starved(node.status())
@@ -112,7 +105,7 @@ class ContainerFaults(StoreFaults):
         try:
             self.world.aside(node.limit_memory)
         except Refused:
-            # It has ended this very moment; its next start makes up for it.
+            # It has ended just now; its next start uses the new limit.
             self._bury_at_once(node)
             if node.is_up:
                 raise
@@ -120,7 +113,6 @@ class ContainerFaults(StoreFaults):
         return {"processes_killed": handle.killed + int(starved), "limits_hit": int(starved)}
 
     def _bury_at_once(self, node: NodeContainer) -> None:
-        """An end that was not heard of yet is heard of."""
         self.world.run_until(lambda: not (node.is_up and node.status().over), AGAIN_NS)
 
     def _contained(self, node: str) -> NodeContainer:

@@ -1,8 +1,8 @@
-"""A lab's network and its containers, once the engine has made them.
+"""A lab's network and its containers.
 
-A container's process must be one of this machine's, because the harness holds it: start() looks for it in /proc, in a
-control group that has the container's id. An engine in a virtual machine, of another machine or in a container has
-other numbers for its processes, and cannot pass by chance.
+A container's process must run on this machine, because the harness signals it: start() searches /proc for it, in a
+control group with the container's id. An engine in a virtual machine, of another machine or in a container has other
+process ids, and fails this check.
 """
 
 from __future__ import annotations
@@ -24,33 +24,28 @@ NOTICED_S = 2.0
 LOG_LINES = 200
 LAST_LINES = 5
 FREEZES = 5
-"""How often a pause is asked for."""
 UNFROZEN = "unable to freeze"
-"""What runc says of one that came too late."""
+"""runc's message for an attempt that came too late."""
 
 
 class Bind(NamedTuple):
-    """A file or a folder of this machine at the same path in a container."""
-
     source: Path
     read_only: bool = False
     propagation: str = "rprivate"
-    """``rslave``: what is mounted below it later is seen; then the source must lie on a shared or slave mount."""
+    """``rslave``: shows later mounts below it; then the source must be on a shared or slave mount."""
 
 
 class State(NamedTuple):
-    """What a container does."""
-
     running: bool
     """Also while it is paused."""
     paused: bool
     exit_code: int
-    """0 as long as it runs."""
+    """0 while it runs."""
     oom_killed: bool
 
 
 class Network:
-    """A lab's network, a bridge without a way out. This machine has the first address."""
+    """A lab's network, a bridge without outside access. This machine has the first address."""
 
     def __init__(self, connection: Connection, found: str, name: str, subnet: ipaddress.IPv4Network) -> None:
         self._connection = connection
@@ -60,17 +55,17 @@ class Network:
         self.gateway = self.address(1)
 
     def address(self, last_octet: int) -> str:
-        """An address of it: 1 to 254."""
+        """Its address with this last octet: 1 to 254."""
         return str(self.subnet[last_octet])
 
     def remove(self) -> None:
-        """LabError while containers are in it; one that is gone is fine."""
+        """LabError while it has containers; no error if it is gone."""
         self._connection.remove(f"remove network {self.name}", methodcaller("remove_network", self.id))
 
 
 @dataclass(eq=False)
 class Container:
-    """One container with an address of its own, made and not started."""
+    """One container with its own address, initially not started."""
 
     _connection: Connection
     id: str
@@ -79,17 +74,17 @@ class Container:
     network: Network
     address: str
     pid: int = 0
-    """Of its first process, as this machine counts them; 0 before the first start."""
+    """The pid of its first process on this machine; 0 before the first start."""
 
     def start(self, may_end: bool = False) -> None:
-        """Returns with its process there, unless it ``may_end`` at once; otherwise that is a LabError, with its last
-        lines, and so is that it cannot start.
+        """Returns when its process runs, unless it ``may_end`` at once. LabError, with its last lines, if it ends or
+        cannot start.
         """
         self._ask("start", "start")
         self.pid = int(self._found()["Pid"])
         if self.is_there():
             return
-        # The engine may notice only later that it has ended.
+        # The engine may notice its end later.
         now = self.wait(NOTICED_S)
         if now.running:
             raise LabError(
@@ -98,27 +93,25 @@ class Container:
             )
         if may_end:
             return
-        said = " | ".join(self.logs(LAST_LINES).splitlines()) or "it said nothing"
-        raise LabError(f"container {self.name} exited at once, with exit code {now.exit_code}: {said}")
+        output = " | ".join(self.logs(LAST_LINES).splitlines()) or "no output"
+        raise LabError(f"container {self.name} exited at once, with exit code {now.exit_code}: {output}")
 
     def is_there(self) -> bool:
-        """Whether ``pid`` is a process of it; asks the kernel, not the engine."""
+        """Whether ``pid`` is a process of it, by the kernel's data."""
         return bool(self._groups())
 
     def state(self) -> State:
-        """What it does now."""
         found = self._found()
         return State(found["Running"], found["Paused"], int(found["ExitCode"]), found["OOMKilled"])
 
     def wait(self, limit_s: float) -> State:
-        """Its state once it does not run, or when the time is over."""
         ends = time.monotonic() + limit_s
         while (found := self.state()).running and time.monotonic() < ends:
             time.sleep(POLL_S)
         return found
 
     def kill(self) -> bool:
-        """SIGKILL, also while it is paused. Returns with its process gone; False if it did not run."""
+        """SIGKILL, also while it is paused. Returns after its process has ended; False if it did not run."""
         return self.signal(9)
 
     def signal(self, number: int) -> bool:
@@ -132,9 +125,9 @@ class Container:
         return True
 
     def pause(self) -> None:
-        """Once this returns all of its processes stand still. LabError unless it runs.
+        """After it returns, all its processes are stopped. LabError unless it runs.
 
-        On a busy machine they may not stand still within the time that runc gives them: it is asked again.
+        On a busy machine they may not stop within runc's time limit: the pause is tried again.
         """
         for left in reversed(range(FREEZES)):
             try:
@@ -145,32 +138,29 @@ class Container:
                     raise
 
     def unpause(self) -> None:
-        """Let it go on. LabError unless it is paused."""
+        """LabError unless it is paused."""
         self._ask("unpause", "unpause")
 
     def logs(self, lines: int = LOG_LINES) -> str:
-        """The last lines of what it has written in all of its starts."""
         return bytes(self._ask("read the log of", "logs", tail=lines)).decode(errors="replace")
 
     def disconnect(self) -> None:
-        """Take it off the network, without a word to its peers."""
         off = methodcaller("disconnect_container_from_network", self.id, self.network.id)
         self._connection.ask(f"disconnect {self.name}", off)
 
     def connect(self) -> None:
-        """Put it back on the network, with the address that it had."""
         as_before = {"ipv4_address": self.address, "aliases": [self.alias]}
         self._ask("connect", "connect_container_to_network", self.network.id, **as_before)
 
     def limit_memory(self, megabytes: int) -> None:
-        """Another limit from now on, and no swap. One below what is in use: LabError, or with cgroup v2 its death."""
+        """Change its limit, without swap. Below the present use: LabError, or its end with cgroup v2."""
         limit = f"{megabytes}m"
         self._ask("limit the memory of", "update_container", mem_limit=limit, memswap_limit=limit)
 
     def memory(self) -> int:
-        """Bytes in use, without cached files that the kernel can drop; also while paused. LabError unless it runs.
+        """Bytes in use, without droppable file cache; also while paused. LabError unless it runs.
 
-        From its control group, because the engine measures once a second only.
+        Read from its control group, because the engine measures once a second only.
         """
         try:
             folder, usage, dropped = _memory_group(self._groups())
@@ -181,14 +171,14 @@ class Container:
             raise LabError(f"cannot measure the memory of {self.name}: {now}") from None
 
     def remove(self) -> None:
-        """Kill and remove it; one that is gone is fine."""
+        """Kill and remove it; no error if it is gone."""
         self._connection.remove(f"remove {self.name}", methodcaller("remove_container", self.id, v=True, force=True))
 
     def _ask(self, verb: str, method: str, *arguments: Any, **named: Any) -> Any:
         return self._connection.ask(f"{verb} {self.name}", methodcaller(method, self.id, *arguments, **named))
 
     def _groups(self) -> str:
-        """The control groups of its process; empty if there is no process of that number, or it is another one."""
+        """The control groups of its process; empty if that pid is gone or another process."""
         with suppress(OSError):
             found = Path(f"/proc/{self.pid}/cgroup").read_text()
             return found if self.id in found else ""
@@ -199,7 +189,7 @@ class Container:
 
 
 def _memory_group(groups: str) -> tuple[Path, str, str]:
-    """Of /proc/PID/cgroup: where its memory is counted, and what the figures are called with cgroup v1 and v2."""
+    """From /proc/PID/cgroup: the path of its memory counters, and the names of the values with cgroup v1 and v2."""
     lines = (each.split(":", 2) for each in groups.splitlines())
     paths = {controllers: path.lstrip("/") for _, controllers, path in lines}
     if "memory" in paths:

@@ -1,12 +1,12 @@
-"""The Docker engine of this machine, as far as labs need it: a lab's network, its containers, and their removal.
+"""The Docker engine of this machine, as needed by labs: a lab's network, its containers, and their removal.
 
-It must be this very machine's, with the same network and the same processes, because the harness sends to containers'
-addresses and holds their processes. Neither is taken on trust: this machine must have got the address of a network's
-gateway (checked when the network is made), and a container's process must be in /proc here (checked at each start). So
-an engine in a virtual machine, of another machine or without root, whose network is one of its own, is refused.
+It must be this machine's, with the same network and processes, because the harness connects to containers' addresses
+and signals their processes. Both are checked: this machine must have the address of a network's gateway (when the
+network is made), and a container's process must be in /proc (at each start). So an engine in a virtual machine, of
+another machine or without root, with its own network, is refused.
 
-All that is made carries the label ``pairproof.lab`` with the lab's folder, and names made from it. What a harness that
-was killed leaves behind is found by that.
+All objects have the label ``pairproof.lab`` with the lab's folder, and names derived from it, by which the remains of a
+killed harness are found.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from .containers import Bind, Container, Network
 
 LABEL = "pairproof.lab"
 VIEW = "pairproof.view"
-"""Who has made it: one boot of a machine, and one view of its files."""
+"""Label of the maker: one boot of a machine, and one view of its files."""
 FRESH_S = 120.0
-"""A lab of another view that has a network only, and for no longer than that, has not made its containers yet."""
+"""Within this time, a lab of another view that only has a network may still be making its containers."""
 GONE_S, POLL_S = 15.0, 0.02
 POOLS = ("10.213.0.0/16", "198.18.0.0/16")
-"""Where labs' networks lie; the second, for measurements (RFC 2544), is for machines with a route for all of 10/8."""
+"""Ranges of labs' networks; the second, for measurements (RFC 2544), is for machines with a route for all of 10/8."""
 ROUTES = Path("/proc/net/route")
 TRIES = 20
 """Networks that the engine may refuse."""
@@ -46,8 +46,6 @@ INSTALL = "run: pairproof labs install images"
 
 
 class Made(NamedTuple):
-    """Something that the engine has of a lab."""
-
     kind: str
     name: str
     lab: Path
@@ -55,16 +53,14 @@ class Made(NamedTuple):
 
 
 class Engine(Connection):
-    """A connection to the engine, and what labs ask of it."""
-
     def network(self, lab: Path) -> Network:
-        """A lab's network with 254 addresses that lead nowhere else on this machine. LabError if there is none left."""
+        """A lab's network with 254 addresses that are unrouted on this machine. LabError if there is none left."""
         why: object = "routes of this machine lead to all of them"
         for subnet in list(_free_subnets())[:TRIES]:
             try:
                 found = self._make_network(lab, subnet)
             except Refused as refused:
-                # Its name is taken, and another address is no help.
+                # Its name is taken, so another address does not help.
                 if refused.status == 409:
                     raise
                 why = refused
@@ -92,8 +88,8 @@ class Engine(Connection):
         memory_mb: int,
         entrypoint: Sequence[str] | None = None,
     ) -> Container:
-        """Make a container that others of its network know as ``name``. It has no rights, and can write nowhere else
-        than into binds. ``user`` is "uid:gid".
+        """Make a container with the host name ``name`` on its network. It has no rights, and can write to binds only.
+        ``user`` is "uid:gid".
         """
         full_name = f"{_name(lab)}-{name}"
         limit = f"{memory_mb}m"
@@ -103,7 +99,7 @@ class Engine(Connection):
                 cap_drop=["ALL"], security_opt=["no-new-privileges:true"], read_only=True, init=False, pids_limit=PIDS,
                 mem_limit=limit, memswap_limit=limit, network_mode=network.name,
                 mounts=[_mount(each) for each in binds],
-                # Whatever the engine's default is: one that can be read, and that does not fill the disk.
+                # Instead of the engine's default: readable, and limited in size.
                 log_config=LogConfig(type="json-file", config={"max-size": str(LOG_BYTES), "max-file": "1"}),
             )  # fmt: skip
             endpoint = client.create_endpoint_config(aliases=[name], ipv4_address=address)
@@ -120,19 +116,19 @@ class Engine(Connection):
         return Container(self, str(found["Id"]), full_name, name, network, address)
 
     def clean(self, alive: Callable[[Path], bool]) -> list[str]:
-        """Remove what labs have left behind whose folder is not ``alive``; a line for each thing removed."""
-        said = []
+        """Remove objects of labs whose folder is not ``alive``; a line for each object removed."""
+        removed = []
         for lab in sorted({each.lab for each in self._made(LABEL)}):
             if alive(lab) or self._may_live(lab):
                 continue
             try:
-                said += self.remove_lab(lab)
+                removed += self.remove_lab(lab)
             except LabError as why:
-                said.append(f"{why}: remove what has the label {LABEL}={lab}")
-        return said
+                removed.append(f"{why}: remove what has the label {LABEL}={lab}")
+        return removed
 
     def _may_live(self, lab: Path) -> bool:
-        """Whether somebody with another view of files may have it, whose folder is not to be seen from here."""
+        """Whether another view of files, in which the lab's folder is invisible here, may use it."""
         found, networks = self._containers(f"{LABEL}={lab}"), self._networks(f"{LABEL}={lab}")
         if any(each["Labels"].get(VIEW) == _view() for each in (*found, *networks)):
             return False
@@ -141,17 +137,16 @@ class Engine(Connection):
         return any(_age_s(each["Created"]) < FRESH_S for each in networks)
 
     def remove_lab(self, lab: Path) -> list[str]:
-        """Remove all that was made for a lab; a line for each thing removed."""
-        said = []
+        """Remove all objects of a lab; a line for each object removed."""
+        removed = []
         for each in self._made(f"{LABEL}={lab}"):
             if each.kind == "network":
                 self._wait_gone(lab)
             self.remove(f"remove {each.kind} {each.name}", each.remove)
-            said.append(f"removed {each.kind} {each.name} of lab {each.lab}")
-        return said
+            removed.append(f"removed {each.kind} {each.name} of lab {each.lab}")
+        return removed
 
     def _wait_gone(self, lab: Path) -> None:
-        """Until its containers are gone, also those that somebody else removes."""
         ends = time.monotonic() + GONE_S
         while self._containers(f"{LABEL}={lab}"):
             if time.monotonic() > ends:
@@ -174,7 +169,7 @@ class Engine(Connection):
         return list(self.ask("list networks", methodcaller("networks", filters={"label": label})))
 
     def _made(self, label: str) -> Iterator[Made]:
-        """What has the label, networks and volumes after the containers that use them."""
+        """All objects with the label, networks and volumes after the containers that use them."""
         only = {"label": label}
         for each in self._containers(label):
             name = (each["Names"] or [each["Id"]])[0].lstrip("/")
@@ -196,7 +191,7 @@ def _labels(lab: Path) -> dict[str, str]:
 
 
 def _age_s(created: str) -> float:
-    """Since the engine's time of a network, whose fractions have nine digits, in any zone."""
+    """Age by the engine's time of a network, whose fractions have nine digits, in any zone."""
     whole, _, rest = created.partition(".")
     zone = rest.lstrip("0123456789") if rest else ""
     return time.time() - datetime.fromisoformat(whole + zone).timestamp()
@@ -213,7 +208,6 @@ def _mount(bind: Bind) -> Mount:
 
 
 def _is_here(address: str) -> bool:
-    """Whether this machine has the address."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind((address, 0))
@@ -223,7 +217,7 @@ def _is_here(address: str) -> bool:
 
 
 def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
-    """Those to which no route of this machine leads. From anywhere on: labs that start together seldom collide."""
+    """Subnets without a route on this machine. Starts at a random one: concurrent labs seldom collide."""
     routes = list(_routes())
     for pool in POOLS:
         subnets = list(ipaddress.IPv4Network(pool).subnets(new_prefix=24))
@@ -234,7 +228,7 @@ def _free_subnets() -> Iterator[ipaddress.IPv4Network]:
 
 
 def _routes() -> Iterator[ipaddress.IPv4Network]:
-    """All but the default ones. The kernel writes numbers as they lie in memory: the first byte last."""
+    """All but the default routes. The kernel writes numbers in memory order: the first byte last."""
     with suppress(OSError):
         for line in ROUTES.read_text().splitlines()[1:]:
             words = line.split()

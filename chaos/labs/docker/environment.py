@@ -1,9 +1,9 @@
-"""The docker lab's bench: a network of its own, on it toxiproxy, an observer with all taps, and a container a node.
+"""The docker lab's environment: its own network with toxiproxy, an observer with all taps, and a container per node.
 
-Addresses are fixed: toxiproxy, the observer and each node have one each, and every link its own ports of the first two.
-Nothing is published; clients, which run in the harness, connect to the observer's taps as slaves do. Stores are the
-process lab's, on this machine, and bound into their node's container at each of its starts. The observer sees all of
-them, read-only, also those that are mounted later.
+Addresses are fixed: toxiproxy, the observer and each node have one each, and every link has its own ports on the first
+two. No port is published; clients, which run in the harness, connect to the observer's taps as slaves do. Stores are
+the process lab's, on this machine, and bound into their node's container at each start. The observer sees all of them,
+read-only, including later mounts.
 """
 
 from __future__ import annotations
@@ -38,23 +38,22 @@ from .watching import WatchedTap, Watching
 READY_S = 30.0
 TOXIPROXY = "toxiproxy"
 HOSTS = {TOXIPROXY: 2, OBSERVER: 3}
-"""The last number of each address; the first is this machine's."""
+"""The last octet of each address; the first address is this machine's."""
 NODES = 10
-"""Of the first node's."""
+"""The first node's last octet."""
 API_PORT = 8474
 OBSERVER_PORT = 8500
 NODE_PORT = 10_911
-"""Every node's main port."""
 NEAR, PROXY, FAR = 20_000, 21_000, 22_000
 APART = 10
-"""Links' ports are so far from each other's."""
+"""Distance between the ports of two links."""
 OBSERVER_ENTRY = ("python3", "-m", "pairproof.chaos.labs.docker.observer")
 MEMORY_MB = 256
 LEAVE = (sys.executable, "-m", "pairproof.chaos.labs.docker.lab")
 
 
 class DockerEnvironment(Environment):
-    """LabError if it cannot be set up; nothing stays then."""
+    """LabError if it cannot be set up; then nothing is left behind."""
 
     label = "guest"
     anywhere = True
@@ -135,7 +134,6 @@ class DockerEnvironment(Environment):
     # Addresses.
 
     def host(self, name: str) -> str:
-        """Of a node or a part of the lab."""
         if name not in self._hosts:
             self._hosts[name] = NODES + len(self._hosts) - len(HOSTS)
         return self.network.address(self._hosts[name])
@@ -152,7 +150,6 @@ class DockerEnvironment(Environment):
         return Address(self.host(node.name), NODE_PORT)
 
     def own(self, name: str) -> Address:
-        """A port of this process, by which containers reach it: on the network's gateway."""
         if name not in self._own:
             self._own[name] = self.leases.take()[0]
         return Address(self.network.gateway, self._own[name])
@@ -162,7 +159,7 @@ class DockerEnvironment(Environment):
     def image(self, form: Image, name: str = OWN) -> str:
         """The full name of one of a node's images, which its target names or the lab makes.
 
-        UsageError for one that is not there.
+        UsageError if it does not exist.
         """
         if name in form.named:
             name = form.named[name]
@@ -176,7 +173,6 @@ class DockerEnvironment(Environment):
         return name
 
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
-        """A node whose container is made when it is first started."""
         node = NodeContainer(self, folder, plan, net)
         self._nodes.append(node)
         return node
@@ -188,14 +184,14 @@ class DockerEnvironment(Environment):
         """The observer writes a trace of this trial."""
         trace = self.folder / OBSERVER / f"{self.trials}.jsonl"
         self.watching.begin(trace, evidence.stores, plan)
-        evidence.born(OBSERVER, 0, TraceReader(trace))
+        evidence.process_started(OBSERVER, 0, TraceReader(trace))
 
     def drain(self) -> None:
         self.watching.drain()
 
     def check(self) -> None:
-        """LabError if toxiproxy or the observer has ended, or stands still, or the keeper is gone."""
-        # Without a keeper others take the lab for dead, and clean it away.
+        """LabError if toxiproxy or the observer has ended or is paused, or the supervisor has ended."""
+        # Without a supervisor other labs consider this lab dead, and remove it.
         self.supervisor.statuses()
         for name, container in self._helpers.items():
             found = container.state()
@@ -205,7 +201,6 @@ class DockerEnvironment(Environment):
         self.watching.check()
 
     def pid(self, helper: str) -> int:
-        """Of toxiproxy's or the observer's process."""
         return self._helpers[helper].pid
 
     def helpers(self) -> list[Watched]:
@@ -237,11 +232,10 @@ class DockerEnvironment(Environment):
             self.supervisor.dismiss()
             self.engine.close()
         finally:
-            # What could not be removed now its keeper tries to remove.
+            # The supervisor tries to remove the rest.
             self.supervisor.close()
 
 
 def _last(container: Container) -> str:
-    """What a container has said last."""
-    said = last_words(container.logs())
-    return f"and said last: {said}" if said else "and said nothing"
+    output = last_words(container.logs())
+    return f"last output: {output}" if output else "without output"

@@ -1,12 +1,12 @@
-"""Makes the images of the lab's containers, and finds what they are made from.
+"""Makes the images of the lab's containers.
 
-A node's image holds exactly the source that the harness runs: its tag is a hash of all that compose/node.Dockerfile
-copies, and one that is not there is built, in a few seconds and without network. Its base is, in this order: what
-``BASE_IMAGE`` names, the official image or the one that compose/images.sh has made, whichever is here, the official one
-from its registry. The same goes for toxiproxy's image, whose tag is its version.
+A node's image has exactly the harness's own source: its tag is a hash of the files that compose/node.Dockerfile copies,
+and a missing one is built, in a few seconds and without network. Its base is, in this order: ``BASE_IMAGE``, the
+official image or the one made by compose/images.sh if either exists, the official one from its registry. The same
+applies to toxiproxy's image, whose tag is its version.
 
-Images of older sources are removed, but for the newest two and those in use. Left out: installed wheels, as the files
-to build from lie in the checkout only.
+Images of older sources are removed, except for the newest two and those in use. Left out: installed wheels, since the
+build files are in the checkout only.
 """
 
 from __future__ import annotations
@@ -43,16 +43,14 @@ BUILD_S = 300.0
 PULL_S = 300.0
 SCRIPT_S = 900.0
 SILENT_S = 120.0
-"""Of a builder, within one of its steps."""
+"""Longest silence of a builder within one step."""
 INSTALL = "run: pairproof labs install images"
 _HASHED = re.compile(rf"{NODE}:[0-9a-f]{{12}}(-{OTHER})?")
 
 
 class Recipe(NamedTuple):
-    """What an image is built from."""
-
     dockerfile: str
-    """In its context."""
+    """Its path in the context."""
     context: Path
     variable: str
     official: str
@@ -72,7 +70,7 @@ TOXIPROXY_RECIPE = Recipe(
 
 
 def node_image(engine: Connection) -> str:
-    """The name of an image with this source; built unless it is there. LabError, with the remedy, if it cannot be."""
+    """The name of an image with this source, built unless it exists. LabError, with the remedy, if that fails."""
     files = sources(NODE_RECIPE)
     name = node_name(files)
     if not is_here(engine, name):
@@ -83,9 +81,9 @@ def node_image(engine: Connection) -> str:
 
 def made_image(engine: Connection, packages: Sequence[str] = (), which: str = OWN) -> str:
     """The name of an image for nodes that need Debian's ``packages``, or, without them, this source; ``which``: the
-    nodes' own, or the other one for replacements, where Python runs with -O. Made unless it is there.
+    nodes' own, or the other one for replacements, where Python runs with -O. Made unless it exists.
 
-    LabError, with the remedy, if it cannot be.
+    LabError, with the remedy, if that fails.
     """
     own = debian_image(engine, packages) if packages else node_image(engine)
     if which == OWN:
@@ -98,7 +96,7 @@ def made_image(engine: Connection, packages: Sequence[str] = (), which: str = OW
 
 
 def debian_image(engine: Connection, packages: Sequence[str]) -> str:
-    """The name of an image of Debian with these packages, made by compose/images.sh unless it is there."""
+    """The name of an image of Debian with these packages, made by compose/images.sh unless it exists."""
     name = f"{DEBIAN}:{'_'.join(packages)}"
     if not is_here(engine, name):
         _run_script(engine.where, name, *packages)
@@ -106,14 +104,16 @@ def debian_image(engine: Connection, packages: Sequence[str]) -> str:
 
 
 def toxiproxy_image(engine: Connection) -> str:
-    """The name of toxiproxy's image; built unless it is there. LabError, with the remedy, if it cannot be."""
+    """The name of toxiproxy's image, built unless it exists. LabError, with the remedy, if that fails."""
     if not is_here(engine, TOXIPROXY):
         _build(engine, TOXIPROXY_RECIPE, sources(TOXIPROXY_RECIPE), TOXIPROXY)
     return TOXIPROXY
 
 
 def sources(recipe: Recipe) -> dict[str, bytes]:
-    """What a builder needs, by path in the context: the Dockerfile and what it copies. LabError if it is not here."""
+    """A builder's files by path in the context: the Dockerfile and the files that it copies. LabError if one is
+    missing.
+    """
     try:
         text = (recipe.context / recipe.dockerfile).read_text(encoding="utf-8")
         copied = [each for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for each in line.split()]
@@ -127,7 +127,7 @@ def sources(recipe: Recipe) -> dict[str, bytes]:
 
 
 def node_name(files: dict[str, bytes]) -> str:
-    """The name of the image with these sources; another base is another image."""
+    """The name of the image with these sources; another base makes another image."""
     found = hashlib.sha256(os.environ.get(NODE_RECIPE.variable, "").encode())
     for path, data in files.items():
         found.update(f"\n{path} {len(data)}\n".encode() + data)
@@ -149,10 +149,10 @@ class Images:
     """The tool ``images`` of ``pairproof labs install``."""
 
     name = "images"
-    about = "what containers of the docker lab are built on: Python and toxiproxy; built where they cannot be pulled"
+    about = "base images of the docker lab: Python and toxiproxy; built if they cannot be pulled"
 
     def find(self) -> str:
-        """Which images there are. LabError, with the remedy, if a lab could not build on them, or without an engine."""
+        """The existing images. LabError, with the remedy, if a lab could not build on them, or without an engine."""
         engine = Connection()
         try:
             bases = [_local_base(engine, each) for each in (NODE_RECIPE, TOXIPROXY_RECIPE)]
@@ -161,7 +161,7 @@ class Images:
         return f"{' and '.join(bases)}, in the Docker engine at {engine.where}"
 
     def install(self) -> str:
-        """Make or get them with compose/images.sh, and build on them; which there are then."""
+        """Make or pull them with compose/images.sh, and build on them; returns the images."""
         engine = Connection()
         try:
             _run_script(engine.where)
@@ -235,20 +235,20 @@ def _archive(files: dict[str, bytes]) -> io.BytesIO:
 
 
 def _follow(engine: Connection, what: str, limit_s: float, do: Callable[[Any], Iterable[dict[str, Any]]]) -> None:
-    """Ask for something that tells its progress, until it is done. LabError if it fails or takes longer."""
+    """Run a call that reports its progress, until it is done. LabError if it fails or takes longer."""
     ends = time.monotonic() + limit_s
     silent_s = min(limit_s, SILENT_S)
 
     def follow(client: Any) -> str:
         try:
-            for said in do(client):
-                if "error" in said:
-                    return " ".join(str(said["error"]).split())
+            for report in do(client):
+                if "error" in report:
+                    return " ".join(str(report["error"]).split())
                 if time.monotonic() > ends:
                     return f"it takes more than {limit_s:g} s"
-        # A registry's silence: the engine is not gone.
+        # A registry's silence: the engine still runs.
         except (requests.Timeout, urllib3.exceptions.TimeoutError):
-            return f"nothing was heard of it for {silent_s:g} s"
+            return f"it was silent for {silent_s:g} s"
         return ""
 
     failed = engine.ask(what, follow, silent_s)
@@ -257,7 +257,7 @@ def _follow(engine: Connection, what: str, limit_s: float, do: Callable[[Any], I
 
 
 def _remove_older(engine: Connection, name: str) -> None:
-    """Remove images of nodes of other sources. One in use the engine refuses to remove."""
+    """Remove images of nodes of other sources. The engine refuses to remove one in use."""
     only = {"label": f"{LABEL}=node"}
     found = engine.ask("list images", lambda client: client.images(filters=only))
     newest = sorted(found, key=lambda each: int(each["Created"]), reverse=True)
@@ -271,12 +271,12 @@ def _run_script(where: str, *arguments: str) -> None:
     script = ROOT / "compose" / "images.sh"
     if not script.exists():
         raise LabError(f"images are made by a checkout of pairproof, and {script} is not there: clone the project")
-    # Of the same engine, whichever one the docker command would take by itself.
+    # The same engine, regardless of the docker command's own default.
     environ = {**os.environ, "DOCKER_HOST": where if "://" in where else f"unix://{where}"}
     try:
         done = programs.run(["sh", str(script), *arguments], SCRIPT_S, environ)
     except subprocess.TimeoutExpired:
-        raise LabError(f"{script} was not done within {SCRIPT_S:g} s; is the network there?") from None
+        raise LabError(f"{script} was not done within {SCRIPT_S:g} s; is the network available?") from None
     if done.returncode != 0:
-        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode} and did not say why"]
+        lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode} without a message"]
         raise LabError(f"{script}: {lines[-1]}")

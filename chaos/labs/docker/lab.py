@@ -1,7 +1,7 @@
-"""The docker lab: brokers in containers, every link through a toxiproxy in one, on a network of the lab's own.
+"""The docker lab: brokers in containers, every link through a toxiproxy in one, on the lab's own network.
 
-Run as a program, with a lab's folder, it removes what the engine has of that lab: a lab's keeper does so where the
-harness has ended without a word.
+Run as a program with a lab's folder, it removes that lab's objects from the engine: the supervisor does so after the
+sudden end of a harness.
 """
 
 from __future__ import annotations
@@ -22,37 +22,33 @@ if TYPE_CHECKING:
 
 
 class DockerSession(RealSession):
-    """One trial in containers."""
-
     faults = ContainerFaults
 
 
 class DockerLab(RealLab):
-    """Runs nodes that are programs, and have an image, in containers."""
-
     name = "docker"
     hosts = frozenset((Program, Image))
     session_class = DockerSession
     has_images = True
 
     def make_environment(self) -> DockerEnvironment:
-        """A new bench, once what killed labs have left is gone. LabError without an engine that can be used."""
+        """A new environment, after the remains of killed labs are removed. LabError without a usable engine."""
         from .environment import DockerEnvironment
 
         self.clean()
         return DockerEnvironment()
 
     def clean(self) -> list[str]:
-        """Remove what labs have left behind that could not, of the engine's first; a line for each."""
+        """Remove the remains of killed labs, the engine's objects first; a line for each."""
         from .connection import is_expected
         from .engine import Engine
 
         try:
             engine = Engine()
         except LabError as why:
-            said = super().clean()
-            # Where there is none it has nothing.
-            return [*said, f"no containers were looked for: {why}"] if is_expected() else said
+            removed = super().clean()
+            # Without an engine there are none.
+            return [*removed, f"containers were not checked: {why}"] if is_expected() else removed
         try:
             return engine.clean(folders.is_alive) + super().clean()
         finally:
@@ -63,7 +59,7 @@ LAB = DockerLab()
 
 
 def leave(folder: Path) -> None:
-    """Remove what the engine has of a lab."""
+    """Remove a lab's objects from the engine."""
     from .engine import Engine
 
     engine = Engine()

@@ -1,4 +1,4 @@
-"""Nodes of a docker trial: a container each, started again after each of its ends."""
+"""Nodes of a docker trial: one container each, restarted after each end."""
 
 from __future__ import annotations
 
@@ -34,12 +34,11 @@ class NodeContainer(RealNode):
         self.image = environment.image(form)
         self.container: Container | None = None
         self._said = ""
-        """By containers that are gone."""
         self.limits: list[int] = []
-        """Of its memory, MiB, by faults; the least counts."""
+        """Memory limits set by faults, MiB; the least applies."""
 
     def launch(self, what: Command | Fork) -> int:
-        """Start its container, which is made at the first start; the pid."""
+        """Start its container, which is made at the first start; returns the pid."""
         if isinstance(what, Fork):
             path = self.folder / f"{self.name}.spec"
             path.write_text(json.dumps(what))
@@ -70,7 +69,7 @@ class NodeContainer(RealNode):
         return made
 
     def other(self, name: str) -> Runs:
-        """In its own image, or its program in another one: ``name`` may be an image, too."""
+        """In its own image, or its program in another one: ``name`` may also be an image."""
         if name in self.plan.others:
             form = self.plan.form(Image, name)
             assert form is not None, f"the program {name} of {self.name} has no image"
@@ -90,18 +89,18 @@ class NodeContainer(RealNode):
         found = self.container.state()
         if found.running:
             return Status("stopped" if found.paused else "running")
-        # The engine gives a program's own exit code in the same way, as a JVM's after an orderly end.
+        # The engine reports a program's own exit status in the same way, as a JVM's after an orderly end.
         if found.exit_code > SIGNALLED and Status("exited", found.exit_code) != self.program.orderly:
             return Status("killed", found.exit_code - SIGNALLED)
         return Status("exited", found.exit_code)
 
     def freeze(self) -> None:
-        """Pause it; once this returns it stands still, or had ended."""
+        """Pause it; after it returns, it is stopped or had ended."""
         assert self.container is not None
         try:
             self.container.pause()
         except LabError:
-            # Paused already, or gone.
+            # Paused already, or ended.
             if self.status().state == "running":
                 raise
 
@@ -111,10 +110,10 @@ class NodeContainer(RealNode):
             self.container.unpause()
 
     def signal(self, number: int) -> None:
-        """Signal it; nothing if it has ended. Without the engine, which takes its time: laws ask when it was told."""
+        """Signal it; no effect if it has ended. Bypasses the engine, whose delay would distort its time."""
         assert self.container is not None
         if not self.container.is_there():
-            # Its number may be 0 by now, or somebody else's.
+            # Its number may be 0 by now, or another process's.
             return
         try:
             os.kill(self.container.pid, number)
@@ -135,31 +134,29 @@ class NodeContainer(RealNode):
             self.container.remove()
             self.container = None
 
-    def lives_said(self) -> str:
-        """The last that it has said, in all its lives."""
-        return self._said + (self.container.logs() if self.container is not None else "") + super().lives_said()
+    def all_output(self) -> str:
+        """Its latest output, in all incarnations."""
+        return self._said + (self.container.logs() if self.container is not None else "") + super().all_output()
 
     @property
     def bind(self) -> str:
-        """Wherever it has a network: it may be started while it is unplugged."""
+        """All its addresses, since it may start while disconnected."""
         return "0.0.0.0"
 
     def cause(self, status: Status) -> Cause:
-        """Also the want of memory."""
         return Cause.FAULT if self.is_starved(status) else super().cause(status)
 
     def is_starved(self, status: Status) -> bool:
-        """Whether the kernel has killed it for want of memory.
+        """Whether the kernel has killed it for lack of memory.
 
-        Where a fault limits it, any kill that nobody asked for is one: the engine may say that it ended, and only then
-        why.
+        While a fault limits its memory, any unrequested kill counts: the engine may report the end before its reason.
         """
         if status != OUT_OF_MEMORY or self.container is None:
             return False
         return bool(self.limits) or self.container.state().oom_killed
 
     def limit_memory(self) -> None:
-        """Give it as much as faults allow. LabError if it uses more already, where the kernel refuses that."""
+        """Apply the faults' limit. LabError if it already uses more and the kernel refuses."""
         if self.container is not None:
             self.container.limit_memory(self._memory_mb())
 
@@ -167,6 +164,6 @@ class NodeContainer(RealNode):
         return min([*self.limits, self.form.memory_mb])
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
-        """Its store's files, as the observer sees them."""
+        """Its store's files, read by the observer."""
         assert self.store is not None
         return self.lab.watching.read(self.store.path, prefixes)

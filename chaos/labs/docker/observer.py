@@ -1,8 +1,8 @@
 """The observer: a container with the taps of all links, both ends of each, and a read-only view of all stores.
 
-What it sees of HA connections it writes to a trace, as nodes do, with the clock that all containers of a machine share.
-Otherwise it does what it is asked: one request at a time, a JSON line each; an answer is a JSON line, behind it as many
-bytes as that says. Whoever asks is the harness: nobody else is on a lab's network.
+It writes its observations of HA connections to a trace, as nodes do, with the clock that all containers of a machine
+share. It serves requests one at a time, a JSON line each; an answer is a JSON line, followed by as many bytes as it
+states. All requests come from the harness: no one else is on a lab's network.
 
 Started as ``python3 -m pairproof.chaos.labs.docker.observer HOST PORT``.
 """
@@ -30,14 +30,11 @@ MAX_LINE = 1 << 20
 DRAIN_S = 0.004
 REACH_S = 5.0
 LABEL = "ha"
-"""Of connections that its taps let through."""
 COLUMNS = ("node", "incarnation", "link", "side")
-"""Of an event: those that are told by their place."""
+"""An event's columns that its position determines."""
 
 
-class Telling:
-    """Writes what ears tell to a trace. Times are the machine's."""
-
+class TraceWriter:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.add: Callable[..., None] = self._add
@@ -55,14 +52,12 @@ class Telling:
 
 
 class Observer:
-    """Its taps, by their links' names, and what it is asked to do with them."""
-
     def __init__(self) -> None:
         self.taps: dict[str, Tap] = {}
         self.listener: Listener | None = None
         self.trace: Trace | None = None
         self.wrong = ""
-        """What went wrong first, where nobody was called who could have raised it."""
+        """The first failure that no caller could raise."""
 
     def went_wrong(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         why = context.get("exception")
@@ -81,7 +76,6 @@ class Observer:
             writer.close()
 
     async def answer(self, line: bytes) -> tuple[dict[str, Any], bytes]:
-        """What to say to a request, and the bytes behind it."""
         try:
             request = json.loads(line)
             done: Any = getattr(self, f"do_{request.pop('do')}")(**request)
@@ -92,24 +86,24 @@ class Observer:
             return {"why": f"{type(why).__name__}: {why}"}, b""
 
     async def watch_itself(self) -> None:
-        """Tell of each time at which its loop did not turn: taps that are late make others late."""
+        """Report each time at which its loop was late: late taps delay others."""
         while True:
             before = time.monotonic_ns()
             await asyncio.sleep(STEP_S)
             late = time.monotonic_ns() - before
             if late >= LEAST_NS + STEP_S * 1e9 and self.trace is not None:
-                Telling(self.trace).add(before, "stall", f="tap", value=late, detail=NO_TURN)
+                TraceWriter(self.trace).add(before, "stall", f="tap", value=late, detail=NO_TURN)
 
     # Requests.
 
     async def do_reach(self, host: str, port: int) -> None:
-        """Whether another container can be reached; an error if not."""
+        """Check that another container can be reached; an error otherwise."""
         async with asyncio.timeout(REACH_S):
             _, writer = await asyncio.open_connection(host, port)
         writer.close()
 
     def do_begin(self, trace: str, stores: Mapping[str, str], listener: str, notes: Mapping[str, Any]) -> None:
-        """A trial begins: forget the last one. ``listener``, ``notes``: see :class:`pairproof.chaos.plan.Plan`."""
+        """Start a trial, discarding the last one. ``listener``, ``notes``: see :class:`pairproof.chaos.plan.Plan`."""
         for tap in self.taps.values():
             tap.stop()
         self.taps.clear()
@@ -118,7 +112,7 @@ class Observer:
         self.wrong = ""
         self.trace = Trace(Path(trace))
         paths = {node: Path(path) for node, path in stores.items()}
-        self.listener = load(listener)(Telling(self.trace), paths, LABEL, notes) if listener else None
+        self.listener = load(listener)(TraceWriter(self.trace), paths, LABEL, notes) if listener else None
 
     def do_start(self, link: list[Any], way: list[tuple[str, int]], to: tuple[str, int]) -> Awaitable[None]:
         plan = LinkPlan(*link)
@@ -146,7 +140,7 @@ class Observer:
         return {"connections": tap.connections, "standing": tap.standing(), "severed": tap.severed, **moved}, b""
 
     async def do_drain(self) -> tuple[dict[str, Any], bytes]:
-        """Hear what has been sent so far; what went wrong, if anything did."""
+        """Receive all bytes sent so far; returns the first failure, if any."""
         await asyncio.sleep(DRAIN_S)
         return {"wrong": self.wrong}, b""
 
@@ -162,7 +156,7 @@ class Observer:
 
 
 async def main(host: str, port: int) -> None:
-    """Observe, until it is killed."""
+    """Serve until killed."""
     observer = Observer()
     asyncio.get_running_loop().set_exception_handler(observer.went_wrong)
     watching = asyncio.create_task(observer.watch_itself())

@@ -1,6 +1,6 @@
-"""What runs in the container of a node that is Python of this project; started with SPEC as its argument.
+"""Runs in the container of a node that is Python of this project; started with SPEC as its argument.
 
-SPEC is a file with a :class:`pairproof.chaos.plan.Fork` as JSON. It needs Python and this source, nothing else.
+SPEC is a file with a :class:`pairproof.chaos.plan.Fork` as JSON. It needs Python and this source only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The harness's side of the observer: what it is asked, and the taps of one link as the trial knows them."""
+"""The harness's side of the observer: its requests, and the taps of one link for the trial."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ POLL_S = 0.02
 
 
 class Watching:
-    """A connection to an observer that was just started. LabError for whatever fails. Any thread may ask."""
+    """A connection to a newly started observer. LabError for any failure. Usable from any thread."""
 
     def __init__(self, address: Address, limit_s: float, alive: Callable[[], bool]) -> None:
-        """Wait until it answers, for no longer than ``limit_s``, and only while it is ``alive``."""
+        """Wait until it answers, at most ``limit_s``, and only while it is ``alive``."""
         self._alone = threading.Lock()
         ends = time.monotonic() + limit_s
         while True:
@@ -33,20 +33,20 @@ class Watching:
                 if not alive() or time.monotonic() > ends:
                     raise LabError(f"the lab's observer does not answer at {address}: {why}") from None
                 time.sleep(POLL_S)
-        self._heard = self._sock.makefile("rb")
+        self._received = self._sock.makefile("rb")
 
     def ask(self, what: str, **fields: Any) -> dict[str, Any]:
         """Its answer; ``data`` has the bytes behind it."""
         with self._alone:
             try:
                 self._sock.sendall(json.dumps({"do": what, **fields}).encode() + b"\n")
-                line = self._heard.readline()
+                line = self._received.readline()
                 if not line:
                     raise OSError("it has ended")
                 answer = dict(json.loads(line))
-                answer["data"] = self._heard.read(answer.pop("bytes"))
+                answer["data"] = self._received.read(answer.pop("bytes"))
             except (OSError, ValueError) as why:
-                # What it still says could be taken for the answer to another question.
+                # Its late answer could be mistaken for the answer to another request.
                 self.close()
                 raise LabError(f"the lab's observer does not answer ({what}): {why}") from None
         if "why" in answer:
@@ -54,7 +54,6 @@ class Watching:
         return answer
 
     def begin(self, trace: Path, stores: Mapping[str, Path], plan: Plan) -> None:
-        """A trial begins; what is seen goes to this trace."""
         paths = {node: str(path) for node, path in stores.items()}
         self.ask("begin", trace=str(trace), stores=paths, listener=plan.listener, notes=dict(plan.notes))
 
@@ -62,11 +61,11 @@ class Watching:
         _look(self.ask("check"))
 
     def drain(self) -> None:
-        """Once this returns it has heard what was sent before."""
+        """After it returns, the observer has received all bytes sent before."""
         _look(self.ask("drain"))
 
     def read(self, store: Path, prefixes: Collection[str]) -> dict[str, bytes]:
-        """A store's files whose names begin so."""
+        """A store's files whose names begin with a prefix."""
         answer = self.ask("read", store=str(store), prefixes=list(prefixes))
         files, at = {}, 0
         for name, size in answer["files"]:
@@ -75,7 +74,7 @@ class Watching:
         return files
 
     def close(self) -> None:
-        self._heard.close()
+        self._received.close()
         self._sock.close()
 
 
@@ -86,39 +85,39 @@ def _look(answer: Mapping[str, Any]) -> None:
 
 class WatchedTap:
     def __init__(self, watching: Watching, link: LinkPlan, way: LinkPorts, to: Address) -> None:
-        self._ask = watching.ask
+        self._request = watching.ask
         self._made = {"link": link, "way": way, "to": to}
         self._name = link.name
 
     @property
     def connections(self) -> int:
-        return int(self._ask("count", name=self._name)["connections"])
+        return int(self._request("count", name=self._name)["connections"])
 
     @property
     def severed(self) -> int:
-        return int(self._ask("count", name=self._name)["severed"])
+        return int(self._request("count", name=self._name)["severed"])
 
     async def start(self) -> None:
-        self._ask("start", **self._made)
+        self._request("start", **self._made)
 
     async def open(self) -> None:
-        self._ask("open", name=self._name)
+        self._request("open", name=self._name)
 
     def shut(self) -> None:
-        self._ask("shut", name=self._name)
+        self._request("shut", name=self._name)
 
     def lead(self, to: Address, is_rogue_master: bool) -> None:
-        self._ask("lead", name=self._name, to=to, is_rogue_master=is_rogue_master)
+        self._request("lead", name=self._name, to=to, is_rogue_master=is_rogue_master)
 
     def stop(self) -> None:
-        self._ask("stop", name=self._name)
+        self._request("stop", name=self._name)
 
     def reset(self) -> dict[str, int]:
-        return dict(self._ask("reset", name=self._name)["reset"])
+        return dict(self._request("reset", name=self._name)["reset"])
 
     def standing(self) -> int:
-        return int(self._ask("count", name=self._name)["standing"])
+        return int(self._request("count", name=self._name)["standing"])
 
     def moved(self, direction: str) -> tuple[int, int]:
-        taken, given = self._ask("count", name=self._name)[direction]
+        taken, given = self._request("count", name=self._name)[direction]
         return taken, given

@@ -1,4 +1,4 @@
-"""The process lab's bench: keeper and toxiproxy as processes, ports of loopback, taps in this process."""
+"""The process lab's environment: supervisor and toxiproxy as processes, ports of loopback, taps in this process."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from .nodes import NodeProcess, kill
 
 READY_S = 15.0
 STANDS_S = 10.0
-"""How long toxiproxy may stand still; shorter than its calls may take."""
+"""Longest tolerated pause of toxiproxy; shorter than the timeout of its calls."""
 
 
 class ProcessEnvironment(Environment):
-    """LabError if it cannot be set up; nothing stays then."""
+    """LabError if it cannot be set up; then nothing is left behind."""
 
     def __init__(self) -> None:
         binary = TOOL.usable()
@@ -45,7 +45,6 @@ class ProcessEnvironment(Environment):
             raise
         self._ports: dict[tuple[str, tuple[int, ...]], int] = {}
         self._runs_at = time.monotonic()
-        """When toxiproxy was last seen not to stand still."""
 
     def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
         proxy, far = self.leases.take(2)
@@ -77,7 +76,7 @@ class ProcessEnvironment(Environment):
         return Tap(way, to, forwarders(link, evidence.listener), link.buffer)
 
     def check(self) -> None:
-        """LabError if toxiproxy has ended, or stands still for good; if somebody has it pause, that is a stall."""
+        """LabError if toxiproxy has ended or is paused for long; a short pause is a stall."""
         found = self.supervisor.status(self.toxiproxy)
         now = time.monotonic()
         if found.state != "stopped":

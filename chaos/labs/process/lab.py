@@ -1,4 +1,4 @@
-"""The process lab: real brokers in processes of their own, every link through a real toxiproxy, on loopback."""
+"""The process lab: real brokers in separate processes, every link through a real toxiproxy, on loopback."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ if TYPE_CHECKING:
 
 
 class ProcessLab(RealLab):
-    """Runs nodes that are programs as processes."""
-
     name = "process"
 
     def make_environment(self) -> ProcessEnvironment:
-        """A new bench. LabError if toxiproxy is missing or ports are taken."""
+        """A new environment. LabError if toxiproxy is missing or ports are taken."""
         from .environment import ProcessEnvironment
 
         return ProcessEnvironment()

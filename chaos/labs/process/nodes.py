@@ -1,4 +1,4 @@
-"""Nodes of a process trial: started by the bench's keeper."""
+"""Nodes of a process trial: started by the environment's supervisor."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ class NodeProcess(RealNode):
         return self._last
 
     def status(self) -> Status:
-        """What its process does, or how the last one has ended."""
         assert self._last is not None
         return self.supervisor.status(self._last)
 
     def freeze(self) -> None:
-        """SIGSTOP; once this returns it stands still, or had ended."""
+        """SIGSTOP; after it returns, the process is stopped or had ended."""
         if self.pid is not None:
             self.supervisor.stop_and_wait(self.pid)
 
@@ -49,7 +48,7 @@ class NodeProcess(RealNode):
 
 
 def kill(supervisor: Supervisor, pids: dict[int, str]) -> None:
-    """kill -9 processes, given with their names, until they are gone; LabError if one does not end."""
+    """kill -9 processes, given with their names, and wait for their ends; LabError if one does not end."""
     for pid in pids:
         supervisor.signal(pid, signal.SIGKILL)
     for pid, name in pids.items():

@@ -1,1 +1,1 @@
-"""What labs with real sockets, processes and files share, whatever their nodes run in."""
+"""Shared parts of labs with real sockets, processes and files."""

@@ -1,4 +1,4 @@
-"""Where the parts of a lab listen."""
+"""Listening addresses of a lab's parts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...plan import Address
 
 
 class LinkPorts(NamedTuple):
-    """Where a link's client connects (a tap), where its proxy listens, and where that leads (the other tap)."""
+    """A link's addresses: for its client (a tap), of its proxy, and behind the proxy (the other tap)."""
 
     near: Address
     proxy: Address

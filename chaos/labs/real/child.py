@@ -1,8 +1,8 @@
-"""A process that ends with the one that started it: what a forked child does before it becomes something else.
+"""A process that ends with its parent: the first steps of a forked child before it becomes another program.
 
-The kernel kills it (PR_SET_PDEATHSIG) when its parent ends, however that ends; this survives exec, but not a
-set-user-id program, and does not reach the child's own children. It leads a session of its own, so no terminal signals
-it; no descriptor and no signal handling of its parent's stays.
+The kernel kills it (PR_SET_PDEATHSIG) however its parent ends. This survives exec, but not a set-user-id program, and
+does not apply to the child's own children. The child leads its own session, so it gets no terminal signals; it inherits
+no descriptor and no signal handling.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 EXIT_LOST = 70
-"""Of a child that could not even begin."""
+"""Exit status of a child that could not start."""
 MAX_REASON = 16
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
 def fork(output: Path, become: Callable[[], int], keep: int = -1) -> int:
-    """Start a child that runs ``become`` and exits with what that returns; its pid.
+    """Start a child that runs ``become`` and exits with its result; returns the pid.
 
-    What it says is added to ``output``; of the other descriptors it has only ``keep``. OSError if it cannot be started.
+    Its output is appended to ``output``; of the other descriptors it has only ``keep``. OSError if it cannot start.
     """
-    parent, said = os.getpid(), os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    parent, log = os.getpid(), os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     pid = os.fork()
     if pid:
-        os.close(said)
+        os.close(log)
         return pid
     code = EXIT_LOST
     try:
-        _detach(parent, said, keep)
+        _detach(parent, log, keep)
         code = become()
     except BaseException:
         traceback.print_exc()
@@ -43,16 +43,16 @@ def fork(output: Path, become: Callable[[], int], keep: int = -1) -> int:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
-        # Nothing of the parent's may run here: neither its exit handlers nor those of its modules.
+        # No code of the parent may run here: neither its exit handlers nor those of its modules.
         os._exit(code)
 
 
 def execute(output: Path, argv: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Start another program; its pid. OSError if it cannot be started."""
+    """Start another program; returns its pid. OSError if it cannot start."""
     told, tells = os.pipe2(os.O_CLOEXEC)
 
     def become() -> int:
-        # Python ignores these two; programs expect that nobody does.
+        # Python ignores these two signals; programs expect the default.
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
             signal.signal(number, signal.SIG_DFL)
         try:
@@ -74,18 +74,18 @@ def execute(output: Path, argv: Sequence[str], environment: Mapping[str, str]) -
     return pid
 
 
-def _detach(parent: int, said: int, keep: int) -> None:
+def _detach(parent: int, log: int, keep: int) -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        # It ended before the kernel was told.
+        # The parent ended before the prctl call.
         os._exit(EXIT_LOST)
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(said, 1)
-    os.dup2(said, 2)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     for each in [int(path.name) for path in Path("/proc/self/fd").iterdir()]:
         if each > 2 and each != keep:
-            # One of them was the list's own, and is closed already.
+            # The list's own descriptor is closed already.
             with contextlib.suppress(OSError):
                 os.close(each)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

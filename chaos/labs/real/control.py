@@ -1,10 +1,9 @@
-"""A node's disk, clock and dispatch, disturbed on request: a few numbers that the harness and the node's process share.
+"""Disturbs a node's disk, clock and dispatch on request, by a few numbers shared by the harness and the node's process.
 
-The node reads them at every flush, dispatch and look at its wall clock, so a change acts at once and costs nothing. At
-its appends, flushes, sends and receives it stops where the harness wants it to, until that has begun a fault.
-The reference's own shell has these seams, and a Java broker those that the agent gives it (decision 61): no library is
-preloaded, and other targets have none.
-The node counts what was done to it, which proves that a fault has bitten.
+The node reads them at every flush, dispatch and read of its wall clock, so a change takes effect at once at no cost. At
+armed appends, flushes, sends and receives it stops until the harness has begun a fault. The reference's own shell has
+these hooks, and the agent gives them to a Java broker (decision 61). No library is preloaded; other targets have none.
+The node counts the effects, which proves that a fault took effect.
 """
 
 from __future__ import annotations
@@ -25,33 +24,33 @@ HOOKS = {
     "stalled": "flushes", "slow_ms": "flushes", "lies": "flushes", "skew_ms": "clock", "keep_files": "retention",
     "undispatched": "dispatch", **dict.fromkeys(TRIGGERS, "triggers"),
 }  # fmt: skip
-"""What the harness sets, and what of a node that is about. Which of them a node obeys its program says."""
+"""The harness's numbers, and the part of a node that each affects. A node's program declares its supported ones."""
 FIELDS = (*HOOKS, "held", "slowed", "lied", "skewed", "dispatches_held", *PASSED.values(), "stops")
 STOP_S = 0.25
-"""How long a node stands still at most where something is armed: less than any law allows for between two steps."""
+"""Longest stop of a node at an armed point: less than any law allows between two steps."""
 POLL_S = 0.000_5
 SIZE = _INT.size * len(FIELDS)
 
 
 class Control:
-    """The numbers, each of 8 bytes, in a file that both sides map. Each has one writer, so nothing is locked.
+    """The numbers, each of 8 bytes, in a file that both sides map. Each has one writer, so no lock is needed.
 
-    The harness sets ``stalled`` (1: flushes do not end), ``slow_ms`` (what each takes longer), ``lies`` (1: flushes
-    do nothing), ``skew_ms`` (how far the wall clock is ahead), ``keep_files`` (how many of its log's files a broker
-    keeps when it gets SIGUSR1) and ``undispatched`` (1: queues and index get nothing from the log). The node counts
-    what these have done, in files flushed, looks at the clock and dispatches, over all its incarnations: ``held``,
-    ``slowed``, ``lied``, ``skewed``, ``dispatches_held``.
+    The harness sets ``stalled`` (1: flushes do not end), ``slow_ms`` (delay of each flush), ``lies`` (1: flushes have
+    no effect), ``skew_ms`` (how far the wall clock is ahead), ``keep_files`` (log files that a broker keeps at SIGUSR1)
+    and ``undispatched`` (1: queues and index receive nothing from the log). The node counts the effects in flushed
+    files, clock reads and dispatches, over all its incarnations: ``held``, ``slowed``, ``lied``, ``skewed``,
+    ``dispatches_held``.
 
-    Of each of :data:`~pairproof.harness.ports.timing.POINTS` the node counts how often it passes it (``send_passed``)
-    while the harness says where to stop (``send_at``, 0 for nowhere). Where it stops it counts that (``stops``), and
-    goes on when the harness has seen so many (``goes``), or after ``STOP_S``.
+    For each of :data:`~pairproof.harness.ports.timing.POINTS` the node counts its passes (``send_passed``) while the
+    harness sets the pass at which to stop (``send_at``, 0 for none). The node counts each stop (``stops``) and
+    continues when the harness has acknowledged it (``goes``), or after ``STOP_S``.
     """
 
     def __init__(self, path: Path) -> None:
-        """Map the file; it is created if it is not there."""
+        """Map the file, creating it if needed."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            # Not just made longer: where the disk is full, a write into the mapping would kill its process.
+            # Allocated, not truncated to length: on a full disk a write into the mapping would kill its process.
             os.posix_fallocate(fd, 0, SIZE)
             self._shared = mmap.mmap(fd, SIZE)
         finally:
@@ -67,7 +66,6 @@ class Control:
         self.set(field, self.get(field) + 1)
 
     def pass_point(self, point: str) -> None:
-        """The node does so; it stands still if something is armed there."""
         stops_at = self.get(STOPS_AT[point])
         if not stops_at:
             return
@@ -79,7 +77,7 @@ class Control:
                 time.sleep(POLL_S)
 
     def clear(self) -> None:
-        """A healthy disk, a true clock, nothing counted."""
+        """Reset to a healthy disk, a correct clock and zero counts."""
         self._shared[:] = bytes(SIZE)
 
     def close(self) -> None:

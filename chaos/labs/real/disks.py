@@ -1,8 +1,8 @@
-"""Disks of stores: ext4 on a loop device, and where that cannot be had a piece of memory.
+"""Disks of stores: ext4 on a loop device, or a tmpfs where loop devices are unavailable.
 
-A :class:`Disk` can lose power, fail, and change places with another; a :class:`Ram` has only a size. Both are mounted
-at a place of the lab's folder, need root, and block for some ten milliseconds. LabError for whatever goes wrong.
-Sources: ext4's documentation of its ioctls and of /sys/fs/ext4; the kernel's of tmpfs.
+A :class:`Disk` can lose power, fail, and be swapped with another; a :class:`Ram` only has a size. Both are mounted in
+the lab's folder, need root, and block for some ten milliseconds. LabError for any failure. Sources: ext4's
+documentation of its ioctls and of /sys/fs/ext4; the kernel's of tmpfs.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _INT = Struct("=I")
 
 
 class Disk:
-    """A file system in an image file, mounted."""
+    """A mounted file system in an image file."""
 
     def __init__(self, image: Path, mount: Path, size_mb: int) -> None:
-        """LabError if this machine has no such thing."""
+        """LabError if this machine does not support it."""
         _needs_root()
         self.image = image
         self.mount = mount
@@ -41,7 +41,7 @@ class Disk:
         self._mount()
 
     def shut_down(self, flushed: bool) -> None:
-        """From here on nothing reaches the disk; before, everything or nothing of what waits for it."""
+        """Stop all writes to the disk; pending data reaches it before, if ``flushed``, or is lost."""
         fd = os.open(self.mount, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.ioctl(fd, _SHUTDOWN, _INT.pack(_FLUSH_FIRST if flushed else _NO_LOG_FLUSH))
@@ -51,18 +51,17 @@ class Disk:
             os.close(fd)
 
     def reboot(self) -> None:
-        """Mount it anew. Nobody may use it."""
+        """Mount it again. It must not be in use."""
         self._unmount()
         self._mount()
 
     def renew(self) -> None:
-        """Another one in its place, without errors, that holds nothing. Nobody may use it."""
+        """Replace it by an empty disk without errors. It must not be in use."""
         self._unmount()
         self._make()
         self._mount()
 
     def fail(self) -> None:
-        """Let the file system meet an error, upon which it turns read-only."""
         found = self.mount.stat().st_dev
         device = Path(f"/sys/dev/block/{os.major(found)}:{os.minor(found)}").resolve().name
         try:
@@ -71,7 +70,7 @@ class Disk:
             raise LabError(f"cannot turn {self.mount} read-only: {why.strerror}") from why
 
     def swap(self, other: Disk) -> None:
-        """Exchange what both hold. Nobody may use either."""
+        """Exchange the contents of both. Neither may be in use."""
         self._unmount()
         other._unmount()
         exchange(self.image, other.image)
@@ -79,9 +78,9 @@ class Disk:
         other._mount()
 
     def _make(self) -> None:
-        # A new file: somebody may still have the old one mounted.
+        # A new file: another process may still have the old one mounted.
         self.image.unlink(missing_ok=True)
-        # Zeros throughout: of an earlier file system's journal blocks might pass for this one's.
+        # Zeros throughout: journal blocks of an earlier file system could be mistaken for this one's.
         with self.image.open("wb") as file:
             file.truncate(self.size_mb << 20)
         command(
@@ -92,7 +91,7 @@ class Disk:
     def _mount(self) -> None:
         command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
         if self._is_dead():
-            # Another mount namespace, a browser's sandbox say, still has what was shut down, and that is what we got.
+            # Another mount namespace (such as a browser's sandbox) still has the old mount, and this one joined it.
             self._unmount()
             self._copy_image()
             command("mount", "-t", "ext4", "-o", OPTIONS, str(self.image), str(self.mount))
@@ -100,7 +99,7 @@ class Disk:
                 raise LabError(f"{self.mount} cannot be mounted again: is it mounted elsewhere, too?")
 
     def _is_dead(self) -> bool:
-        """Whether what is mounted takes no files: a file system that was shut down, or met an error."""
+        """Whether the mount accepts no files: a file system that was shut down, or met an error."""
         probe = self.mount / PROBE
         try:
             probe.touch()
@@ -112,7 +111,7 @@ class Disk:
         return False
 
     def _copy_image(self) -> None:
-        """What the disk holds becomes another file, of which nobody has an older view."""
+        """Copy the disk into a new file, of which no process has an older view."""
         copy = self.image.with_suffix(".copy")
         command("cp", "--sparse=always", str(self.image), str(copy))
         copy.rename(self.image)
@@ -121,13 +120,13 @@ class Disk:
         for _ in range(TRIES):
             if command("umount", str(self.mount), fails=False):
                 return
-            # A process that was killed may still be giving back its memory.
+            # A killed process may still be releasing its memory.
             time.sleep(PAUSE_S)
         command("umount", str(self.mount))
 
 
 class Ram:
-    """A tmpfs, mounted: so large and no larger. Its machine's power loss is played by whoever uses it."""
+    """A tmpfs of fixed size. Its users simulate a power loss of its machine."""
 
     def __init__(self, mount: Path, size_mb: int) -> None:
         _needs_root()
@@ -135,7 +134,7 @@ class Ram:
 
 
 def exchange(one: Path, other: Path) -> None:
-    """What is at one path gets to the other. Both are of one file system."""
+    """Swap the entries at two paths of one file system."""
     aside = one.with_name(one.name + ".aside")
     one.rename(aside)
     other.rename(one)

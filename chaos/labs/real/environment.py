@@ -1,7 +1,7 @@
-"""What one trial after another stands on: toxiproxy, addresses, proxies and stores, made once and used again.
+"""The environment of consecutive trials: toxiproxy, addresses, proxies and stores, made once and reused.
 
-A trial borrows the bench and gives it back clean. A bench that failed is not used again. Each lab has its own, which
-says where things listen and what nodes and taps run in.
+A trial borrows it and returns it clean. After a failure it is not reused. Each lab defines its listening addresses, and
+how its nodes and taps run.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ CONTROLS = "controls"
 
 
 class Environment:
-    """What is the same in every lab; ``folder`` is the lab's."""
+    """The common part of every lab's environment; ``folder`` is the lab's."""
 
     label = "ha"
-    """Of HA connections that taps of this process let through."""
     anywhere = False
-    """Whether its addresses are others than loopback's; where not, nodes and clients connect to loopback only."""
+    """Whether it uses addresses other than loopback's; if not, nodes and clients connect to loopback only."""
 
     def __init__(self, folder: Path, proxies: Proxies, stores: Stores) -> None:
         self.folder = folder
@@ -38,55 +37,53 @@ class Environment:
         self.loop = asyncio.new_event_loop()
         self.trials = 0
         self.is_broken = False
-        """Whether a trial left it in a state that the next one cannot use."""
+        """Whether the environment must be rebuilt before reuse."""
         self._ways: dict[str, LinkPorts] = {}
         self._stores: dict[str, Store] = {}
         self._controls: dict[str, Control] = {}
         (folder / CONTROLS).mkdir()
 
-    # What a lab says.
+    # Defined by each lab.
 
     def way(self, plan: Plan, link: LinkPlan) -> LinkPorts:
-        """Where a link's parts listen, the same in every trial."""
+        """A link's addresses, the same in every trial."""
         raise NotImplementedError
 
     def address(self, node: NodePlan) -> Address:
-        """A node's main port; the others are free, too."""
+        """A node's main port; its other ports are free as well."""
         raise NotImplementedError
 
     def own(self, name: str) -> Address:
-        """Where this process can listen, and nodes can reach it."""
+        """An address where this process can listen and nodes can connect."""
         raise NotImplementedError
 
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
-        """A node of a trial that has this folder, not started."""
         raise NotImplementedError
 
     def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
         raise NotImplementedError
 
     def begin(self, plan: Plan, evidence: Evidence) -> None:
-        """A trial begins."""
+        """Start a trial."""
 
     def drain(self) -> None:
-        """Once this returns all taps have heard what was sent before, if this process's own loop has turned."""
+        """After it returns, all taps have received the bytes sent before, if this process's own loop has turned."""
 
     def check(self) -> None:
-        """LabError if something of the lab has ended, or stands still."""
+        """LabError if a part of the lab has ended or hangs."""
         raise NotImplementedError
 
     def helpers(self) -> list[Watched]:
-        """The lab's own processes but this one: who is late there makes others late."""
+        """The lab's own processes besides this one: their delays delay others."""
         raise NotImplementedError
 
     def end_nodes(self) -> None:
         """Kill all nodes; LabError if one does not end."""
         raise NotImplementedError
 
-    # The same everywhere.
+    # Common to all labs.
 
     def link(self, plan: Plan, name: str) -> LinkPorts:
-        """A link's way, and its proxy, which does not listen yet."""
         found = self._ways.get(name)
         if found is None:
             found = self._ways[name] = self.way(plan, plan.link(name))
@@ -101,7 +98,6 @@ class Environment:
         return self._stores[node]
 
     def control(self, node: str) -> Control:
-        """The numbers that a node's disk and clock obey."""
         if node not in self._controls:
             self._controls[node] = Control(self.control_path(node))
         return self._controls[node]
@@ -110,7 +106,7 @@ class Environment:
         return self.folder / CONTROLS / node
 
     def clean(self) -> None:
-        """After a trial: empty stores, healthy proxies that lead nowhere."""
+        """After a trial: empty the stores; reset the proxies and disconnect them."""
         for store in self._stores.values():
             store.empty()
         for control in self._controls.values():
@@ -122,7 +118,7 @@ class Environment:
             shutil.rmtree(old)
 
     def close(self) -> None:
-        """Nothing stays; each lab adds its own."""
+        """Release everything; each lab adds its own resources."""
         self.proxies.close()
         if not self.loop.is_running():
             self.loop.close()

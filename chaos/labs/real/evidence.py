@@ -1,8 +1,8 @@
-"""What a lab with real processes sees and records, whatever its nodes are; a target's readings make events of the rest.
+"""The observations of a lab with real processes, independent of its nodes; a target's readings convert its own rows.
 
-All of it carries the machine's one monotonic clock, counted from the trial's beginning, so :meth:`Evidence.weave` can
-put it in order at the end. An observer records before it forwards and after it receives, and a node traces before it
-goes on: the order that comes out is one that could have been seen from outside.
+All events carry the machine's one monotonic clock, counted from the trial's start, so :meth:`Evidence.weave` can sort
+them at the end. An observer records before it forwards and after it receives, and a node traces before it continues: an
+outside observer could have seen the resulting order.
 """
 
 from __future__ import annotations
@@ -22,68 +22,60 @@ from .stalls import Stall
 from .taps import Listener
 
 OBSERVER = "observer"
-"""Whose trace holds what taps saw that are not in this process."""
 
 
 class Incarnation(NamedTuple):
-    """One node's process: which one it is, and what is told of it."""
-
     node: str
     incarnation: int
     trace: View
     began: int = 0
-    """When, ns of the trial."""
+    """Its start, ns of the trial."""
 
 
 class Readings:
-    """What a target makes of what its nodes and ears tell. This one knows of starts only, and of no log."""
+    """Converts a target's rows from nodes and listeners into events. The base class converts starts only."""
 
-    def event(self, life: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
-        """A row as an event; None for one that the history has no place for."""
+    def event(self, of: Incarnation, t: int, kind: str, columns: list[Any]) -> Event | None:
+        """A row as an event; None for one without an event type."""
         if kind != "start":
             return None
-        return kinds()["start"](0, t, "start", life.node, life.incarnation, f=columns[0], lo=columns[1], hi=columns[2])
+        return kinds()["start"](0, t, "start", of.node, of.incarnation, f=columns[0], lo=columns[1], hi=columns[2])
 
-    def woven(self, events: Iterable[Event], born: Mapping[tuple[str, int], int]) -> Iterable[Event]:
-        """All events in order of time, completed by what later ones tell. ``born``: when processes began, ns."""
+    def woven(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterable[Event]:
+        """All events in order of time, completed from later ones. ``starts``: start of each process, ns."""
         return sorted(events, key=lambda event: event.t)
 
 
 class Evidence:
-    """Records everything that the laws may want to see of one trial. Ears and views tell it."""
-
     def __init__(
         self, recorder: Recorder, listener: str = "", notes: Mapping[str, Any] = NOTHING, label: str = "ha"
     ) -> None:
-        """``listener``, ``notes``: the plan's. ``label``: of connections that taps in this process let through."""
+        """``listener``, ``notes``: the plan's. ``label``: of connections through this process's taps."""
         self.base = time.monotonic_ns()
         self.recorder = recorder
         self.add = recorder.add
         self.readings = Readings()
         self.audits = 0
         self.log_ends: dict[str, int] = {}
-        """By node that runs, or ran last: where its log ends, as far as it was read."""
+        """By node: the log end of its present or last incarnation, as far as it was read."""
         self.flushed: dict[str, int] = {}
-        """By node: up to where its log was durable, as it said."""
+        """By node: the durable log end that it reported."""
         self.spoke: dict[str, int] = {}
-        """By node: when it traced something last, ns."""
+        """By node: time of its last trace row, ns."""
         self.started: set[tuple[str, int]] = set()
-        """Nodes and incarnations whose process came so far as to have recovered its store."""
+        """Nodes and incarnations that have recovered their store."""
         self.ready: set[tuple[str, int]] = set()
-        """Nodes and incarnations that serve."""
         self.unreached: Counter[str] = Counter()
-        """By address: how often a node, or a client, was refused there. Not every node says so."""
+        """By address: connections that were refused to a node or client. Not every node reports them."""
         self.addresses: dict[str, str] = {}
-        """Which node is behind an address that anybody may be told of."""
+        """By reported address: its node."""
         self.stores: dict[str, Path] = {}
-        """By node."""
         self.traced: list[Event] = []
-        self._lives: list[Incarnation] = []
+        self._incarnations: list[Incarnation] = []
         self.listener: Listener | None = load(listener)(self, self.stores, label, notes) if listener else None
-        """Of the taps in this process."""
 
     def last_moment(self, node: str, now: int) -> int:
-        """``now``, when a node that stood still was ended; later if somebody had let it go on just then, ns."""
+        """``now``, when a stopped node was ended; later if it was resumed just then, ns."""
         return max(now, self.spoke.get(node, 0))
 
     def now(self) -> int:
@@ -93,13 +85,13 @@ class Evidence:
         return self.addresses.get(address, address)
 
     def unreached_at(self, address: str) -> None:
-        """Somebody could not connect there; a client says behind ``#`` which of its connections it was."""
+        """A connection was refused; a client adds ``#`` and the name of the connection."""
         self.unreached[address.partition("#")[0]] += 1
 
     # The lab and its nodes.
 
     def lab(self, healthy_ns: int, instant_ns: int, settings: Args) -> None:
-        """The lab itself: what it may add to anything, to what a node does at once too, and what was set for it."""
+        """The lab itself: delays that it may add to anything and to immediate steps of a node, and its settings."""
         own = {key: value for key, value in settings.items() if key.startswith("lab.")} | {"instantNs": instant_ns}
         own["stalls"] = "counted" if proc.counts_waits() else "seen"
         # Nodes date their logs by the wall clock.
@@ -107,47 +99,46 @@ class Evidence:
         self.add(self.now(), "lab", f="process", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
     def config(self, name: str, shown: str) -> None:
-        """A node's settings, as far as they are known: JSON."""
+        """A node's known settings as JSON."""
         self.add(self.now(), "config", name, detail=shown)
 
-    def born(self, node: str, incarnation: int, trace: View) -> None:
-        """A node's process begins; its trace is read from now on."""
-        self._lives.append(Incarnation(node, incarnation, trace, self.now()))
+    def process_started(self, node: str, incarnation: int, trace: View) -> None:
+        self._incarnations.append(Incarnation(node, incarnation, trace, self.now()))
 
-    def life(self, node: str, t: int) -> Incarnation | None:
-        """The process that the node had at ``t``, ns of the trial, or last before."""
-        lives = (life for life in self._lives if life.node == node and life.began <= t)
-        return max(lives, key=lambda life: life.began, default=None)
+    def incarnation_at(self, node: str, t: int) -> Incarnation | None:
+        """The node's process at ``t`` (ns of the trial), or its last one before."""
+        found = (process for process in self._incarnations if process.node == node and process.began <= t)
+        return max(found, key=lambda process: process.began, default=None)
 
     def poll(self) -> None:
-        self._read(self._lives)
+        self._read(self._incarnations)
 
-    def _read(self, lives: Iterable[Incarnation]) -> None:
-        for life in lives:
-            for row in life.trace.read():
-                self._take(life, row)
+    def _read(self, found: Iterable[Incarnation]) -> None:
+        for process in found:
+            for row in process.trace.read():
+                self._take(process, row)
 
     def listened(self) -> None:
-        """Read what an observer has told meanwhile: its taps tell of a connection before nodes do."""
-        self._read(life for life in self._lives if life.node == OBSERVER)
+        """Read the observer's new rows: its taps report a connection before nodes do."""
+        self._read(process for process in self._incarnations if process.node == OBSERVER)
 
     def note(self, kind: str, *columns: object) -> None:
         self._take(_HERE, [time.monotonic_ns(), kind, *columns])
 
-    def _take(self, life: Incarnation, row: Row) -> None:
+    def _take(self, process: Incarnation, row: Row) -> None:
         t, kind, *columns = row
         if kind == "seen":
             self.add(t - self.base, columns[0], **columns[1])
             return
-        self.spoke[life.node] = t - self.base
+        self.spoke[process.node] = t - self.base
         match kind, columns:
             case "start", _:
-                self.started.add((life.node, life.incarnation))
+                self.started.add((process.node, process.incarnation))
             case "ready", _:
-                self.ready.add((life.node, life.incarnation))
+                self.ready.add((process.node, process.incarnation))
             case "unreached", [str(address)]:
                 self.unreached_at(address)
-        event = self.readings.event(life, t - self.base, kind, columns)
+        event = self.readings.event(process, t - self.base, kind, columns)
         if event is None:
             return
         if len(self.traced) < self.recorder.limit:
@@ -164,10 +155,10 @@ class Evidence:
             self.add(begin, "stall", each.node, f=each.f, value=value, detail=each.how)
 
     def weave(self) -> None:
-        """Put everything in order: the recorder then holds the whole history."""
+        """Sort all events: afterwards the recorder has the complete history."""
         self.poll()
-        born = {(life.node, life.incarnation): life.began for life in self._lives}
-        merged = list(self.readings.woven([*self.traced, *self.recorder.events], born))
+        starts = {(process.node, process.incarnation): process.began for process in self._incarnations}
+        merged = list(self.readings.woven([*self.traced, *self.recorder.events], starts))
         self.traced.clear()
         events = self.recorder.events
         events.clear()
@@ -178,11 +169,11 @@ class Evidence:
             events.append(each._replace(seq=len(events)))
 
 
-class _Nobody:
-    """Ears of this process are no process of their own."""
+class _NoProcess:
+    """Listeners of this process have no process of their own."""
 
     def read(self) -> list[Row]:
         return []
 
 
-_HERE = Incarnation(OBSERVER, 0, _Nobody())
+_HERE = Incarnation(OBSERVER, 0, _NoProcess())

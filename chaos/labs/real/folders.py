@@ -1,11 +1,10 @@
-"""Where labs keep their files, and how nothing of them stays.
+"""Folders of labs and their complete removal.
 
-Every lab has a folder ``lab-…`` of its own in one folder of this user below the system's one for temporary files. All
-that a lab makes lies in there: files, mounts, the images of loop devices. So whoever removes the folder finds
-everything without being told. The lab's keeper holds a lock on it (flock on the folder itself) as long as it lives, and
-removes it at its end. :func:`clean` removes those of keepers that could not; so does the start of the next lab, where
-the harness is gone, too, whose process id the name has. Nothing here waits for longer than ``LIMIT_S`` for one
-command.
+Every lab has its own folder ``lab-…`` in this user's folder below the system's temporary folder. It contains everything
+that a lab makes: files, mounts, the images of loop devices. So removing the folder finds everything. The lab's
+supervisor holds a lock (flock on the folder itself) while it runs, and removes the folder at its end. :func:`clean`
+removes the folders of killed supervisors; so does the start of the next lab, if the harness, whose process id is in the
+name, has ended too. No command takes longer than ``LIMIT_S``.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def base() -> Path:
-    """This user's folder of labs; it is made if it is not there. LabError if it is somebody else's."""
+    """This user's folder of labs, created if missing. LabError if another user owns it."""
     path = Path(tempfile.gettempdir()) / f"pairproof-{os.getuid()}"
     with contextlib.suppress(FileExistsError):
         path.mkdir(mode=0o700)
@@ -43,10 +42,10 @@ def base() -> Path:
 
 
 def new_folder() -> tuple[Path, int]:
-    """A new lab's folder, and a descriptor whose lock says that the lab lives: as long as any copy of it is open."""
+    """A new lab's folder, and a descriptor whose lock marks the lab as running until its last copy is closed."""
     with _alone():
         for path in _left():
-            # A harness that lives may still read what its lab has said, though the keeper is gone.
+            # A running harness may still read its lab's output after the supervisor's end.
             if not Path("/proc", path.name.split("-")[1]).exists():
                 with contextlib.suppress(LabError):
                     remove(path)
@@ -57,7 +56,7 @@ def new_folder() -> tuple[Path, int]:
 
 
 def clean() -> list[str]:
-    """Remove what labs have left behind whose keepers are gone; a line for each, also for one that cannot be."""
+    """Remove the folders of ended supervisors; returns a line for each, including failures."""
     said = []
     with _alone():
         for path in _left():
@@ -68,17 +67,16 @@ def clean() -> list[str]:
                 said.append(str(why))
             else:
                 more = f", {mounts} mounts" if mounts else ""
-                said.append(f"removed what an earlier lab left behind: {path}{more}")
+                said.append(f"removed the remains of an earlier lab: {path}{more}")
     return said
 
 
 def _left() -> list[Path]:
-    """Folders of labs whose keepers are gone."""
     return [path for path in sorted(base().glob(PREFIX + "*")) if not _is_held(path)]
 
 
 def is_alive(path: Path) -> bool:
-    """Whether a lab's keeper lives, by its folder. Another user's, who alone may look, counts as alive."""
+    """Whether the lab of this folder runs. Another user's folder, which only its owner can check, counts as running."""
     try:
         path.lstat()
         return _is_held(path)
@@ -89,7 +87,7 @@ def is_alive(path: Path) -> bool:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a keeper has this lab, or has just removed it."""
+    """Whether a supervisor holds this lab, or has just removed it."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -104,24 +102,24 @@ def _is_held(path: Path) -> bool:
 
 
 def remove(folder: Path) -> None:
-    """Unmount what is mounted below the folder, give back its loop devices, delete it; LabError if that fails."""
+    """Unmount below the folder, release its loop devices, delete it; LabError if that fails."""
     for mount in reversed(mounts_below(folder)):
         _unmount(mount)
     for device in _loop_devices_below(folder):
-        # A device that goes by itself, now that nothing is mounted, may be gone already.
+        # With nothing mounted, an auto-clear device may have gone already.
         command("losetup", "-d", str(device), fails=False)
     if mounts_below(folder):
         raise LabError(f"{folder}: something is still mounted there; unmount it, then delete the folder")
     try:
         shutil.rmtree(folder)
     except OSError as why:
-        # Somebody else may have cleaned up.
+        # Another process may have removed it.
         if folder.exists():
             raise LabError(f"cannot delete {folder}: {why.strerror}; delete it") from why
 
 
 def command(*argv: str, fails: bool = True, limit_s: float = LIMIT_S) -> bool:
-    """Run a command of the system; whether it worked. LabError with its first line if not, if ``fails``."""
+    """Run a system command; returns whether it succeeded. If ``fails``, LabError with its first line instead."""
     try:
         done = subprocess.run(argv, capture_output=True, timeout=limit_s, text=True, errors="replace", check=False)
     except (OSError, subprocess.TimeoutExpired) as why:
@@ -136,7 +134,7 @@ def command(*argv: str, fails: bool = True, limit_s: float = LIMIT_S) -> bool:
 
 
 def mounts_below(folder: Path) -> list[Path]:
-    """What is mounted below the folder, outermost and oldest first."""
+    """Mounts below the folder, outermost and oldest first."""
     found = []
     with Path("/proc/self/mountinfo").open(encoding="utf-8", errors="surrogateescape") as lines:
         for line in lines:
@@ -159,14 +157,14 @@ def _unmount(mount: Path) -> None:
     for _ in range(TRIES):
         if command("umount", str(mount), fails=False):
             return
-        # Whoever had files open there may only just be ending.
+        # The last user of open files may be ending.
         time.sleep(PAUSE_S)
     command("umount", "-l", str(mount))
 
 
 @contextlib.contextmanager
 def _alone() -> Iterator[None]:
-    """No other process makes or cleans labs meanwhile: a folder is there a moment before its lock."""
+    """Exclude other processes that make or clean labs: a folder exists shortly before its lock."""
     lock = os.open(base(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         ends = time.monotonic() + 2 * LIMIT_S

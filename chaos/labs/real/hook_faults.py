@@ -1,8 +1,8 @@
-"""What can happen only to nodes that obey the lab: their flushes, their clock, when they dispatch and delete.
+"""Faults of nodes that obey the lab: in their flushes, clock, dispatch and deletion.
 
-A node's program says which seams it has (:attr:`pairproof.chaos.plan.Program.hooks`): numbers of its control file, see
-:mod:`pairproof.chaos.labs.real.control`, that it reads, and it counts what they did to it. A target has the abilities
-of its nodes' seams.
+A node's program declares its hooks (:attr:`pairproof.chaos.plan.Program.hooks`): numbers of its control file, see
+:mod:`pairproof.chaos.labs.real.control`. The node reads them and counts their effects. A target has the abilities of
+its nodes' hooks.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from .world import World
 
 
 class Disturbed(NamedTuple):
-    """What a node obeys: the control's field, what it is raised by, and how often it had bitten before."""
-
     node: RealNode
     field: str
     amount: int
@@ -29,8 +27,6 @@ class Disturbed(NamedTuple):
 
 
 class Skew(NamedTuple):
-    """A clock that is wrong."""
-
     node: RealNode
     ms: int
     looks: int
@@ -41,12 +37,10 @@ COUNTERS = {
     "stalled": ("held", "flushes_held"), "slow_ms": ("slowed", "flushes_slowed"), "lies": ("lied", "files_feigned"),
     "undispatched": ("dispatches_held", "dispatches_held"),
 }  # fmt: skip
-"""By what is set: what the node counts, and what an effect calls it."""
+"""By control field: the node's counter, and its name in an effect."""
 
 
 class HookFaults:
-    """Base of what can happen by way of some seams."""
-
     hooks: ClassVar[frozenset[str]] = frozenset()
     """A node that obeys one of these numbers obeys all."""
 
@@ -61,7 +55,7 @@ class HookFaults:
         control.set(field, control.get(field) + amount)
         return Disturbed(found, field, amount, bitten)
 
-    def _calm(self, handle: Disturbed) -> Effect:
+    def _undisturbed(self, handle: Disturbed) -> Effect:
         node, field, amount, bitten = handle
         control = self.world.environment.control(node.name)
         control.set(field, control.get(field) - amount)
@@ -81,8 +75,8 @@ class FlushFaults(HookFaults):
         return self._disturb(node, "stalled", 1)
 
     def resume_disk(self, handle: Disturbed) -> Effect:
-        """Let the held flushes end, and what waits for them start."""
-        effect = self._calm(handle)
+        """Let the held flushes end, and start nodes that wait for them."""
+        effect = self._undisturbed(handle)
         self.processes.await_serving(handle.node)
         return effect
 
@@ -92,7 +86,7 @@ class FlushFaults(HookFaults):
     def lie_about_flushes(self, node: str) -> Disturbed:
         return self._disturb(node, "lies", 1)
 
-    restore_disk = flush_honestly = HookFaults._calm
+    restore_disk = flush_honestly = HookFaults._undisturbed
 
 
 class DispatchFaults(HookFaults):
@@ -103,18 +97,19 @@ class DispatchFaults(HookFaults):
     def stall_dispatch(self, node: str) -> Disturbed:
         return self._disturb(node, "undispatched", 1)
 
-    # Its node looks every few milliseconds whether it may.
-    resume_dispatch = HookFaults._calm
+    # The node polls the control every few milliseconds.
+    resume_dispatch = HookFaults._undisturbed
 
 
 class RetentionFaults(HookFaults):
-    """Abilities CanExpire and CanFillDisk: on a full disk a broker deletes its oldest files, which only one that obeys
-    the lab here reports. Real RocketMQ deletes them unseen, so that nobody knows what is lost."""
+    """Abilities CanExpire and CanFillDisk: on a full disk a broker deletes its oldest files. Only a broker that obeys
+    the lab reports this; a real RocketMQ broker does not, so the loss would be unknown.
+    """
 
     hooks = frozenset(("keep_files",))
 
     def expire(self, node: str, keep_files: int) -> Effect:
-        """Nothing of a broker that stands still or does not serve."""
+        """No effect on a stopped broker or one that does not serve."""
         found, _ = self.world.stored(self.world.obedient(node, "keep_files").name)
         if not self.world.serves(found) or found.pauses:
             return {}
@@ -123,7 +118,7 @@ class RetentionFaults(HookFaults):
         traced = self.world.evidence.traced
         seen = len(traced)
         found.signal(signal.SIGUSR1)
-        # A log that has no files to spare says nothing.
+        # A log without files to spare reports nothing.
         self.world.run_until(lambda: any(each.kind == "expire" for each in traced[seen:]), EXPIRED_NS)
         after = found.files(LOG)
         gone = [len(data) for name, data in before.items() if name not in after]
@@ -152,7 +147,7 @@ class ClockFaults(HookFaults):
         return Skew(found, ms, control.get("skewed"))
 
     def correct_clock(self, handle: Skew) -> Effect:
-        """It tells the true time again, as far as no other trouble has it wrong."""
+        """Restores the true time, except for the skew of other faults."""
         control = self.world.environment.control(handle.node.name)
         self._set_clock(handle.node, control.get("skew_ms") - handle.ms)
         return {"readings_skewed": control.get("skewed") - handle.looks}

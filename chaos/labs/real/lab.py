@@ -1,4 +1,4 @@
-"""What labs with real processes have in common: one bench after another, and one trial on it at a time."""
+"""Common part of labs with real processes: one environment after another, one trial at a time on each."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class RealLab:
-    """Base of such labs. A bench that failed is given up, and the next trial gets a new one."""
+    """Base of such labs. A failed environment is discarded, and the next trial gets a new one."""
 
     name = ""
     deterministic = False
     hosts: frozenset[type] = frozenset((Program,))
-    """The forms that it asks of every node."""
+    """The forms that it requires of every node."""
 
     def __init__(self) -> None:
         self._environment: Environment | None = None
@@ -37,18 +37,18 @@ class RealLab:
 
     session_class: type[RealSession] = RealSession
     has_images = False
-    """Whether a node can be run in another image, whatever its target names."""
+    """Whether it can run a node in another image that its target does not name."""
 
     def make_environment(self) -> Environment:
-        """A new bench. LabError if it cannot be had."""
+        """A new environment. LabError if it cannot be made."""
         raise NotImplementedError
 
     def takes(self, target: Target) -> bool:
-        """Whether it can host every one of its nodes."""
+        """Whether it can run every node of the target."""
         return self.hosts <= forms(target)
 
     def observes(self, target: Target) -> frozenset[str]:
-        """Everything that the target lets be seen: taps, clients, stores, and what nodes tell of themselves."""
+        """Everything that the target makes observable: taps, clients, stores, and traces of nodes."""
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
@@ -65,9 +65,9 @@ class RealLab:
         )
 
     def open(self, target: Target, settings: Args, seed: str) -> RealSession:
-        """A new trial. LabError if something is missing or in the way, or a broker does not come up."""
+        """A new trial. LabError if a prerequisite is missing, or a broker does not start."""
         if not self.takes(target):
-            raise LabError(f"the {self.name} lab does not know how to run {target.name!r}")
+            raise LabError(f"the {self.name} lab cannot run {target.name!r}")
         if self._session is not None:
             self._session.close()
         if self._environment is not None and self._environment.is_broken:
@@ -84,11 +84,11 @@ class RealLab:
         return self._session
 
     def has_devices(self) -> bool:
-        """Whether stores lie on disks of their own; only known once there was a trial."""
+        """Whether each store has its own disk; only known after the first trial."""
         return self._environment is not None and not self._environment.stores.why_not
 
     def close(self) -> None:
-        """Give the bench up: its processes, files and addresses."""
+        """Release the environment: its processes, files and addresses."""
         environment, session = self._environment, self._session
         self._environment = self._session = None
         with suppress(LabError):
@@ -100,5 +100,5 @@ class RealLab:
                 environment.close()
 
     def clean(self) -> list[str]:
-        """Remove what labs have left behind that could not; a line for each."""
+        """Remove the remains of killed labs; returns a line for each."""
         return folders.clean()

@@ -1,4 +1,4 @@
-"""What a program said last, in one line: of one that ends in a Java stack trace the exception, never a frame of it."""
+"""A program's last output in one line; for a Java stack trace at its end the exception, never a frame."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 _FRAME = re.compile(r"\s+at [\w.$/<>@-]+\(|\s*\.\.\. \d+ (more|common frames omitted)")
 _CAUSE = re.compile(r"\s*(Caused by|Suppressed): ")
 _NAME = re.compile(r"[\w.$]+(Exception|Error|Throwable)\b")
-"""How a trace begins below the line of a log that it belongs to."""
+"""Start of a trace below the log line that it belongs to."""
 
 
-def last_words(said: str, lines: int = 1) -> str:
-    """The last ``lines`` lines, without frames. Of a trace at the end: what it is about, the exception, its causes."""
-    told = [each.rstrip() for each in said.splitlines() if each.strip()]
-    kept = [number for number, each in enumerate(told) if not _FRAME.match(each)]
+def last_words(output: str, lines: int = 1) -> str:
+    """The last ``lines`` lines, without frames. For a trace at the end: its log line, the exception, and its causes."""
+    found = [each.rstrip() for each in output.splitlines() if each.strip()]
+    kept = [number for number, each in enumerate(found) if not _FRAME.match(each)]
     if not kept:
-        return " | ".join(each.strip() for each in told[-lines:])
+        return " | ".join(each.strip() for each in found[-lines:])
     first = max(0, len(kept) - lines)
-    if kept[-1] != len(told) - 1:
+    if kept[-1] != len(found) - 1:
         head = len(kept) - 1
-        while head and _CAUSE.match(told[kept[head]]):
+        while head and _CAUSE.match(found[kept[head]]):
             head -= 1
-        if head and _NAME.match(told[kept[head]]) and kept[head - 1] == kept[head] - 1:
+        if head and _NAME.match(found[kept[head]]) and kept[head - 1] == kept[head] - 1:
             head -= 1
         first = min(first, head)
-    return " | ".join(told[each].strip() for each in kept[first:])
+    return " | ".join(found[each].strip() for each in kept[first:])

@@ -1,10 +1,10 @@
-"""Ports for labs that run side by side: each lab has blocks of them to itself, as long as it lives.
+"""Ports for labs that run concurrently: each lab owns blocks of ports while it runs.
 
-A block is locked by a Unix socket with an abstract name, which the kernel lets one process have in a network namespace:
-so all labs that could meet see each other, whatever their TMPDIR, and one that is killed gives its blocks back at once
-and leaves nothing behind. Blocks lie below the ports that the kernel gives to outgoing connections. A port is given
-only if nothing on the machine has it, not even a connection that has only just ended (a bind without SO_REUSEADDR). It
-is kept bound, and refuses connections, while nobody listens there: servers, which set SO_REUSEADDR, can still have it.
+A block is locked by a Unix socket with an abstract name, which one process per network namespace can own. So all labs
+that could collide see each other, whatever their TMPDIR, and a killed lab frees its blocks at once and leaves nothing
+behind. Blocks lie below the kernel's ports for outgoing connections. A port is given only if nothing on the machine
+uses it, not even a connection that has just ended (a bind without SO_REUSEADDR). It stays bound, and refuses
+connections, until a server, which sets SO_REUSEADDR, listens there.
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from ....harness.errors import LabError
 
 HOST = "127.0.0.1"
 BLOCK = 64
-"""Ports of one block."""
 FIRST = 10_240
 LAST = 32_768
-"""Ports lie in [FIRST, LAST), or end where outgoing connections begin, if that is lower."""
+"""Ports are in [FIRST, LAST), or end at the first outgoing port, if that is lower."""
 MAX_BLOCKS = 8
-"""Blocks of one lab."""
 _EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _LOCK = "\0pairproof-ports-{}"
 """The abstract name that locks a block, by its first port."""
 
 
 class Leases:
-    """The ports of one lab. Hold it as long as they are used."""
+    """The ports of one lab. Keep the object as long as they are used."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, socket.socket] = {}
@@ -41,7 +39,7 @@ class Leases:
     def take(self, count: int = 1, neighbours: Sequence[int] = ()) -> list[int]:
         """``count`` free ports. ``neighbours``: distances, such as (-2, 1), at which each needs one more free port.
 
-        LabError if there are none left.
+        LabError if too few are free.
         """
         return [self._take_one((0, *neighbours)) for _ in range(count)]
 
@@ -70,7 +68,7 @@ class Leases:
             try:
                 sock.bind((HOST, port))
             except OSError as why:
-                raise LabError(f"port {port} was taken by somebody else just now: {why.strerror}; try again") from why
+                raise LabError(f"port {port} was just taken by another process: {why.strerror}; try again") from why
 
     def _take_block(self) -> None:
         ends = _end()
@@ -78,10 +76,9 @@ class Leases:
             if len(self._blocks) < MAX_BLOCKS and first not in self._blocks and self._lock(first):
                 self._left += range(first, first + BLOCK)
                 return
-        raise LabError(f"no free ports are left from {FIRST} to {ends}: end other labs, or what else listens there")
+        raise LabError(f"no free ports are left from {FIRST} to {ends}: end other labs, or other listeners there")
 
     def _lock(self, first: int) -> bool:
-        """Whether this lab has the block now."""
         lock = socket.socket(socket.AF_UNIX)
         try:
             lock.bind(_LOCK.format(first))
@@ -95,7 +92,6 @@ class Leases:
 
 
 def _end() -> int:
-    """Where ports for outgoing connections begin."""
     try:
         return min(LAST, int(_EPHEMERAL.read_text().split()[0]))
     except OSError:
@@ -109,5 +105,5 @@ def _is_free(port: int) -> bool:
         except OSError as why:
             if why.errno == errno.EADDRINUSE:
                 return False
-            raise LabError(f"cannot look whether port {port} is free: {why.strerror}") from why
+            raise LabError(f"cannot check whether port {port} is free: {why.strerror}") from why
     return True

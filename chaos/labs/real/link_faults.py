@@ -1,6 +1,6 @@
-"""What can be done to the links of a trial: toxics and cuts by a real toxiproxy, resets by the taps.
+"""Faults of a trial's links: toxics and cuts by a real toxiproxy, resets by the taps.
 
-The taps at both ends of a link's proxy count what passes, so each trouble can say what it did.
+The taps at both ends of a link's proxy count bytes, so each fault can report its effect.
 """
 
 from __future__ import annotations
@@ -17,12 +17,10 @@ WHAT = {
     "latency": "bytes_delayed", "bandwidth": "bytes_delayed", "slicer": "bytes_sliced", "slow_close": "closes_delayed",
     "limit_data": "bytes_lost", "timeout": "bytes_lost", "reset_peer": "bytes_lost",
 }  # fmt: skip
-"""What a toxic does, in one word. ``bandwidth`` at rate 0 holds, see :func:`_effect`."""
+"""A toxic's effect, in one word. ``bandwidth`` at rate 0 holds, see :func:`_effect`."""
 
 
 class OnLink(NamedTuple):
-    """A toxic that is on, and what its link's taps had counted before it was."""
-
     link: Link
     direction: str
     toxic: str
@@ -36,8 +34,6 @@ class OnLink(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A link that is cut, how many connections that ended, and how many attempts had been refused there before."""
-
     link: Link
     token: object
     closed: int
@@ -56,7 +52,7 @@ class LinkFaults:
             raise LabError(f"unknown toxic {toxic!r}; valid: {', '.join(WHAT)}")
         taken, given = where.tap.moved(direction)
         standing, connections, severed = where.tap.standing(), where.tap.connections, where.tap.severed
-        # Bytes go on meanwhile, as they must for what a toxic holds to leave it.
+        # Bytes continue to flow, so that held bytes can leave the toxic.
         name = self.world.aside(lambda: self.world.environment.proxies.add_toxic(link, direction, toxic, attributes))
         return OnLink(
             where, direction, toxic, name, attributes.get("rate"), taken, given, standing, connections, severed
@@ -73,12 +69,12 @@ class LinkFaults:
         cut = Cut(where, object(), where.tap.standing(), self.world.evidence.unreached[where.address])
         cut.link.cuts.append(cut.token)
         self.world.refresh()
-        # What it ended is heard now, and is no doing of another fault.
+        # Connections that it ended are recorded now, not as an effect of another fault.
         self.world.drained()
         return cut
 
     def mend_link(self, handle: Cut) -> Effect:
-        # Who was refused says so itself: there is no tap where nobody listens.
+        # The refused side reports itself: without a listener there is no tap.
         self.world.evidence.poll()
         refused = self.world.evidence.unreached[handle.link.address] - handle.unreached
         handle.link.cuts.remove(handle.token)
@@ -96,7 +92,7 @@ def _effect(on: OnLink) -> Effect:
         return {WHAT[on.toxic]: on.standing + (on.link.tap.connections - on.connections) - on.link.tap.standing()}
     held = max(0, came - went)
     if on.toxic in ("limit_data", "timeout", "reset_peer"):
-        # A node that died closed its connections, too, and took bytes with it: no doing of the toxic.
+        # A crashed node closes its connections and loses bytes, too: not an effect of the toxic.
         closed = on.link.tap.severed - on.severed
         return {WHAT[on.toxic]: held if closed or on.toxic == "timeout" else 0, "connections_closed": closed}
     if on.rate == 0:

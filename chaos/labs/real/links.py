@@ -1,7 +1,7 @@
-"""The links of a trial: each with its proxy and the taps at both ends of that.
+"""The links of a trial: each with its proxy and the taps at both ends.
 
-A link's proxy listens only while its server does, so that whoever connects to a dead one is refused, as without a
-proxy; toxiproxy would accept, and hang up.
+A link's proxy listens only while its server does, so connections to a stopped server are refused, as without a proxy.
+toxiproxy would accept and close them.
 """
 
 from __future__ import annotations
@@ -18,45 +18,43 @@ if TYPE_CHECKING:
 
 
 class LinkTap(Protocol):
-    """Both taps of one link, wherever they run."""
+    """Both taps of one link, in whatever process they run."""
 
     @property
     def connections(self) -> int:
-        """Those that were let in so far."""
+        """Connections accepted so far."""
 
     async def start(self) -> None:
         """Listen for the proxy; for clients, from :meth:`open` on."""
 
     async def open(self) -> None:
-        """Take connections."""
+        """Accept connections."""
 
     def shut(self) -> None:
-        """Refuse new connections; those that stand are not concerned."""
+        """Refuse new connections; existing ones stay."""
 
     def lead(self, to: Address, is_rogue_master: bool) -> None:
-        """Lead connections that come from now on elsewhere."""
+        """Redirect future connections."""
 
     def stop(self) -> None:
         """End everything."""
 
     def reset(self) -> dict[str, int]:
-        """End all connections by a RST, both ends at once; how many, and the bytes that were on their way."""
+        """Reset all connections at both ends; returns how many, and the bytes in flight."""
 
     @property
     def severed(self) -> int:
-        """Connections that neither side ended first, but something between them, so far."""
+        """Connections that something between the two sides ended first, so far."""
 
     def standing(self) -> int:
-        """Connections that stand."""
+        """Connections that are open."""
 
     def moved(self, direction: str) -> tuple[int, int]:
-        """Bytes of a direction (``up``, ``down``) that were taken, and given, so far."""
+        """Bytes of a direction (``up``, ``down``) received and forwarded so far."""
 
 
 @dataclass(eq=False)
 class Link:
-    """One link of one trial. ``client``, ``server``: whose it is; ``to``: where the server listens."""
-
     name: str
     client: str
     server: str
@@ -66,14 +64,12 @@ class Link:
     cuts: list[object] = field(default_factory=list)
     is_open: bool = False
     rogue_master: Address | None = None
-    """Where something else listens in the server's place."""
 
     @property
     def address(self) -> str:
         return str(self.way.near)
 
     def lead(self, rogue_master: Address | None) -> None:
-        """Lead to an impostor, or to the server again."""
         self.rogue_master = rogue_master
         self.tap.lead(rogue_master or self.to, rogue_master is not None)
 
@@ -103,18 +99,16 @@ class Links:
         return self.by_name[link].way.near
 
     async def start(self) -> None:
-        """The taps listen for their proxies."""
         for link in self.by_name.values():
             await link.tap.start()
 
     async def refresh(self, up: frozenset[str]) -> None:
-        """Open the links whose server is up and that nothing cuts; shut the others."""
         for link in self.by_name.values():
             wanted = not link.cuts and (link.server in up or link.rogue_master is not None)
             was, link.is_open = link.is_open, wanted
             if wanted and not was:
                 self.environment.proxies.enable(link.name)
-                # Another refresh may come in between, and finds it open.
+                # A concurrent refresh finds it open.
                 await link.tap.open()
             elif was and not wanted:
                 link.tap.shut()

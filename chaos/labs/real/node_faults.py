@@ -1,7 +1,7 @@
-"""What can happen to the processes of a trial: kill -9, SIGTERM, a pause.
+"""Faults of a trial's processes: kill -9, SIGTERM, a pause.
 
-A node that is killed is made to stand still first, and what it has sent is let out of the machine's buffers: so the
-history says exactly what it had done when it died, and the kill itself is as real as any.
+A node is stopped before it is killed, and its sent bytes leave the machine's buffers first. So the history has exactly
+its actions before the kill, which is itself a real one.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ STOP_S = 60.0
 
 
 class Pause(NamedTuple):
-    """A node that stands still."""
-
     node: RealNode
     token: object
 
@@ -56,14 +54,14 @@ class NodeFaults:
                 self.driver.audit("recovery", node)
 
     def stop(self, node: str) -> Effect:
-        """One whose disk ends no flush would never stop: it is killed."""
+        """A node with a stalled disk would never stop: it is killed."""
         found = self.world.node(node)
         if found.pid is None or found.pauses:
             return {}
         if found.is_stalled:
             return self.kill(node)
         connections = self.processes.connections(found)
-        # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
+        # As with a crash: connections that it closes at its end are not judged as broker behaviour.
         told = self.world.evidence.now()
         self.world.evidence.poll()
         self.processes.forget(found)
@@ -73,7 +71,7 @@ class NodeFaults:
         self.world.evidence.poll()
         found.is_stopping = False
         if not is_over:
-            self.processes.tell_end(
+            self.processes.record_end(
                 found, None, f"it did not stop within {STOP_S:g} s of SIGTERM", self.world.evidence.now()
             )
             self.world.aside(found.kill)
@@ -84,15 +82,15 @@ class NodeFaults:
         if found.program.has_stopped(found, status):
             took = (self.world.evidence.now() - told) // MS
             self.world.evidence.add(told, "stop", node, found.incarnation, value=took)
-            # It has flushed everything, and says nothing of it.
+            # It has flushed everything without reporting that.
             self.world.evidence.flushed[node] = self.world.evidence.log_ends.get(node, 0)
         elif status == found.program.orderly:
-            # Its disk has failed it, and what it had written is not flushed.
+            # Its disk failed, and its writes are not flushed.
             self.world.evidence.add(told, "crash", node, found.incarnation, f="process", value=0)
         elif cause is not Cause.LAB:
-            self.processes.tell_end(found, cause, f"told to stop it {status.state} {status.number}", told)
+            self.processes.record_end(found, cause, f"told to stop it {status.state} {status.number}", told)
         else:
-            raise LabError(f"{node} could not stop ({status.state} {status.number}), and said last: {found.log_tail()}")
+            raise LabError(f"{node} could not stop ({status.state} {status.number}); last output: {found.log_tail()}")
         self.world.refresh()
         return {"processes_stopped": 1, "connections_closed": connections}
 
@@ -110,7 +108,7 @@ class NodeFaults:
         return Pause(found, token)
 
     def resume(self, handle: Pause) -> Effect:
-        """It goes on, unless its process has ended meanwhile or another fault still holds it."""
+        """It continues, unless its process has ended or another fault still holds it."""
         node, token = handle
         if token not in node.pauses:
             return {}

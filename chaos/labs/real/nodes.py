@@ -1,4 +1,4 @@
-"""The nodes of a trial, each a process of its own that can end and be started again."""
+"""The nodes of a trial, each a separate process that can end and be started again."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Runs(NamedTuple):
-    """What a node is run as; ``more`` is what its lab needs besides."""
+    """A node's program; ``more`` has its lab's additional data."""
 
     program: Program
     more: Any = None
 
 
 class RealNode:
-    """One node, and its :class:`pairproof.chaos.plan.Place`. Each lab has its own way to run its program."""
+    """One node, and its :class:`pairproof.chaos.plan.Place`. Each lab runs its program in its own way."""
 
     def __init__(self, environment: Environment, folder: Path, plan: NodePlan, net: Net) -> None:
         program = plan.form(Program)
@@ -40,59 +40,53 @@ class RealNode:
         self.incarnation = 0
         self.pid: int | None = None
         self.pidfd: int | None = None
-        """Readable once the process has ended."""
+        """Readable after the process has ended."""
         self.powered = True
         self.is_stopping = False
-        """Whether it was told to stop, and its process may still be there."""
         self.pauses: list[object] = []
-        """Faults that have it stand still."""
         self.unplugged: list[object] = []
-        """Faults that have it off the network."""
+        """Faults that disconnect it from the network."""
         self.halted = False
-        """Whether the lab has it stand still now, or is about to."""
         self._net = net
         self._held = 0
-        """How many of its flushes had been held when its process began."""
+        """Held flushes counted before its process started."""
         self._begins = 0
-        """Of what it has said in all its lives: where the present one begins."""
+        """Start of the present incarnation's part in its output."""
 
-    # What a lab does. LabError for whatever goes wrong.
+    # Defined by each lab. LabError for any failure.
 
     def launch(self, what: Command | Fork) -> int:
-        """Start its process; the pid."""
+        """Start its process; returns the pid."""
         raise NotImplementedError
 
     def status(self) -> Status:
-        """What its process does, or how the last one has ended."""
         raise NotImplementedError
 
     def freeze(self) -> None:
-        """Once this returns its process stands still, or had ended."""
+        """After it returns, its process is stopped or has ended."""
         raise NotImplementedError
 
     def thaw(self) -> None:
-        """It goes on; nothing if it has ended."""
+        """Continue it; no effect if it has ended."""
         raise NotImplementedError
 
     def signal(self, number: int) -> None:
-        """Signal its process; nothing if it has ended."""
         raise NotImplementedError
 
     def kill(self) -> None:
-        """kill -9, until it is gone."""
+        """kill -9 and wait for its end."""
         raise NotImplementedError
 
     def cause(self, status: Status) -> Cause:
-        """What is behind an end that the trial had not asked for."""
+        """The cause of an end that the trial did not request."""
         return self.program.cause(self, status)
 
     def files(self, prefixes: Collection[str]) -> dict[str, bytes]:
-        """Its store's files whose names begin so, as any process sees them now."""
+        """Its store's files whose names begin with a prefix, as any process sees them now."""
         assert self.store is not None
         return self.store.copy_files(prefixes)
 
-    def lives_said(self) -> str:
-        """What it has said, in all its lives."""
+    def all_output(self) -> str:
         return self._output()
 
     def _output(self) -> str:
@@ -133,7 +127,7 @@ class RealNode:
     def output(self) -> Path:
         return self.folder / f"{self.name}.log"
 
-    def said(self) -> str:
+    def printed(self) -> str:
         return self._output()[self._begins :]
 
     def address(self, node: str, port: str = MAIN) -> Address:
@@ -142,10 +136,10 @@ class RealNode:
     def dials(self, link: str) -> Address:
         return self._net.dials(link)
 
-    # What it is run as.
+    # Its program.
 
     def other(self, name: str) -> Runs:
-        """The node's own program, or the one with this name that can take its place. UsageError if there is none."""
+        """The node's own program, or the named one that can replace it. UsageError for an unknown name."""
         program = self.plan.form(Program, "" if name == OWN else name)
         if program is None:
             valid = ", ".join((OWN, *self.plan.others))
@@ -153,13 +147,13 @@ class RealNode:
         return Runs(program)
 
     def become(self, what: Runs) -> None:
-        """Run that from its next start on. It is down."""
+        """Run that program from its next start on. It must be stopped."""
         self.program = what.program
 
-    # The same everywhere.
+    # Common to all labs.
 
     def halt(self) -> None:
-        """As :meth:`freeze`; that it stands still is the lab's doing, and no stall."""
+        """As :meth:`freeze`, marked as the lab's action, so that it is not a stall."""
         self.halted = True
         self.freeze()
 
@@ -178,15 +172,15 @@ class RealNode:
 
     @property
     def is_held(self) -> bool:
-        """Whether that has held its process up already."""
+        """Whether the stalled disk has held it up already."""
         return self.is_stalled and self.environment.control(self.name).get("held") > self._held
 
     def start(self) -> View:
-        """Start its process on whatever its store holds; what it tells."""
+        """Start its process on its present store; returns its view."""
         self.incarnation += 1
         self._begins = len(self._output())
         if self.store is not None:
-            # Mapped here first: the node finds the file.
+            # Mapped here first, so that the node finds the file.
             self._held = self.environment.control(self.name).get("held")
         self.pid = self.launch(self.program.start(self))
         # No pidfd if the process has already exited.
@@ -203,11 +197,10 @@ class RealNode:
         self.pauses.clear()
 
     def log_tail(self, lines: int = 1) -> str:
-        """The last lines that its process wrote, in one."""
-        return last_words(self.lives_said(), lines) or "it said nothing"
+        return last_words(self.all_output(), lines) or "no output"
 
     def provide(self) -> None:
-        """Put into a fresh store what an operator does before a node's first start; durable."""
+        """Write an operator's initial files into a fresh store, durably."""
         for name, data in self.plan.fresh.items():
             path = self.path / name
             path.parent.mkdir(parents=True, exist_ok=True)

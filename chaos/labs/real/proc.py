@@ -1,7 +1,7 @@
-"""What the kernel says of a process that runs on this machine, or in a container of it.
+"""The kernel's data on a process of this machine, or in a container on it.
 
-None, or nothing, of a process that is gone and of one that cannot be seen from here, as in another machine's docker.
-Sources: proc_pid_stat(5), proc_net(5), the kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat).
+None, or empty, for a process that has ended or is invisible from here, as in another machine's docker. Sources:
+proc_pid_stat(5), proc_net(5), the kernel's Documentation/scheduler/sched-stats.rst (/proc/PID/schedstat).
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ PROC = Path("/proc")
 STOPPED = frozenset("Tt")
 """States of a thread that a signal, or a debugger, has stopped."""
 DISK = frozenset("D")
-"""States of a thread that waits in the kernel, which as a rule is for a disk."""
+"""State of a thread that waits in the kernel, usually for a disk."""
 RUNNABLE = frozenset("R")
 DEAD = frozenset("ZXx")
 _MAPPED = "0000000000000000FFFF0000"
-"""Before an IPv4 address among those of IPv6, where Java's sockets are."""
+"""Prefix of an IPv4 address among those of IPv6, where Java's sockets are."""
 _DIGITS = 8
-"""Of an IPv4 address."""
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 class Task(NamedTuple):
-    """One thread: its state, for how long it has run, and for how long it could have but got no CPU, ns."""
+    """One thread: its state, its run time, and its wait for a CPU, ns."""
 
     state: str
     ran_ns: int
@@ -37,7 +36,7 @@ class Task(NamedTuple):
 
 
 def tasks(pid: int, proc: Path = PROC) -> dict[int, Task]:
-    """A process's threads that live."""
+    """A process's living threads."""
     try:
         tids = [int(each.name) for each in (proc / str(pid) / "task").iterdir()]
     except OSError:
@@ -47,28 +46,28 @@ def tasks(pid: int, proc: Path = PROC) -> dict[int, Task]:
 
 
 def task(pid: int, tid: int, proc: Path = PROC) -> Task | None:
-    """One thread of a process."""
+    """One thread of a process; None if it has ended."""
     folder = proc / str(pid) / "task" / str(tid)
-    # A thread may end while it is looked at.
+    # A thread may end during the read.
     with suppress(OSError, ValueError, IndexError):
-        # What is in brackets is the thread's name, and anything may be.
+        # The brackets contain the thread's name, with arbitrary characters.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         try:
             ran, waited, *_ = map(int, (folder / "schedstat").read_text().split())
         except FileNotFoundError:
-            # Coarser, and how long it waited nobody knows.
+            # Coarser, and without the wait for a CPU.
             ran, waited = sum(map(int, fields[11:13])) * TICK_NS, 0
         return Task(fields[0], ran, waited)
     return None
 
 
 def counts_waits(proc: Path = PROC) -> bool:
-    """Whether this kernel counts how long a thread waits for a CPU."""
+    """Whether this kernel counts a thread's wait for a CPU."""
     return (proc / "self" / "schedstat").exists()
 
 
 def ran_ns(pid: int, proc: Path = PROC) -> int | None:
-    """For how long the threads of a process have run; unchanged while it stands still."""
+    """Run time of a process's threads; constant while it is stopped."""
     found = tasks(pid, proc)
     return sum(each.ran_ns for each in found.values()) if found else None
 
@@ -80,15 +79,15 @@ class Socket(NamedTuple):
     remote: Address
     state: str
     unacknowledged: int
-    """Bytes that were sent, and are not known to have arrived."""
+    """Bytes sent and not acknowledged by the peer's kernel."""
     inode: str
 
 
 def sockets_of(pid: int | str, tables: Iterable[str] = ("tcp",), proc: Path = PROC) -> list[Socket]:
-    """Those of a process's network. ``tables``: ``tcp6`` has those of IPv4, too, that were made for either."""
+    """Sockets of a process's network. ``tables``: ``tcp6`` includes IPv4 ones of dual-stack sockets."""
     found = []
     for table in tables:
-        # The process may have ended; whose end it was is found elsewhere.
+        # The process may have ended; its end is detected elsewhere.
         with suppress(OSError):
             for line in (proc / str(pid) / "net" / table).read_text().splitlines()[1:]:
                 words = line.split()
@@ -100,6 +99,6 @@ def sockets_of(pid: int | str, tables: Iterable[str] = ("tcp",), proc: Path = PR
 
 
 def _address(text: str) -> Address:
-    """The kernel writes an address as it lies in memory: the first byte last."""
+    """The kernel writes an address in memory order: the first byte last."""
     host, _, port = text.partition(":")
     return Address(".".join(str(each) for each in reversed(bytes.fromhex(host))), int(port, 16))

@@ -1,4 +1,4 @@
-"""The processes of a trial's nodes: they start, are waited for, stand still, and end, asked to or not."""
+"""Processes of a trial's nodes: start, readiness, stops, and requested or unexpected ends."""
 
 from __future__ import annotations
 
@@ -13,26 +13,23 @@ from .nodes import RealNode
 from .world import DRAIN_S, World
 
 STATUS_LOOKS, STATUS_LOOK_GAP_S = 500, 0.01
-"""How many times, and how far apart, a dead process's exit status is polled for: an engine learns of it late."""
+"""Polls, and the gap between them, for a dead process's exit status: an engine learns of it late."""
 MAX_WORDS = 300
-"""Characters of a node's last line that a history keeps; ``logs`` have more of it."""
+"""Longest last line of a node in a history, in characters; ``logs`` have more of it."""
 
 _CRASHED = {Cause.OWN: "own", Cause.REFUSED: "own", Cause.DISK: "disk", None: "stuck"}
-"""A crash's status by what was behind it; other causes have none."""
 
 
 class Processes:
-    """Those of one trial."""
-
     def __init__(self, world: World) -> None:
         self.world = world
 
     def boot(self, *names: str) -> None:
-        """Start nodes; one that refuses its store stays down."""
+        """Start nodes; a node that refuses its store stays down."""
         started = [self.world.nodes[name] for name in names if not self.world.nodes[name].is_up]
         for node in started:
             trace = self.world.aside(node.start)
-            self.world.evidence.born(node.name, node.incarnation, trace)
+            self.world.evidence.process_started(node.name, node.incarnation, trace)
             if node.pidfd is not None:
                 self.world.loop.add_reader(node.pidfd, self.ended, node)
             else:
@@ -50,7 +47,7 @@ class Processes:
         self.world.refresh()
 
     def freeze(self, node: RealNode) -> int:
-        """Stop a process in its tracks and hear the last of it; how many connections of links it has."""
+        """Stop a process and read its last rows; returns the number of its link connections."""
         self.world.aside(node.halt)
         self.world.drained()
         return self.connections(node)
@@ -61,11 +58,11 @@ class Processes:
 
     @contextmanager
     def standing_still(self, *nodes: RealNode) -> Iterator[Callable[[], bool]]:
-        """Processes that run do nothing meanwhile: what is read of them is of one moment.
+        """Processes are stopped within the block, so their reads belong to one moment.
 
-        Yields a function that says whether they still stand still: anybody may send them SIGCONT.
+        Yields a predicate that checks whether they are still stopped: any process may send SIGCONT.
         """
-        # One that a fault has paused already is stopped again, in case it was.
+        # A node that a fault has paused is stopped again, in case an outsider resumed it.
         stopped = [node for node in nodes if node.pid is not None]
         awake = [node for node in stopped if not node.pauses]
         for node in stopped:
@@ -79,14 +76,13 @@ class Processes:
                 self.world.aside(node.go_on)
 
     def end(self, node: RealNode) -> None:
-        """kill -9, and links to it are shut."""
         self.forget(node)
         self.world.aside(node.kill)
         self.world.drained()
         self.world.refresh()
 
     def ended(self, node: RealNode) -> None:
-        """A node has ended and nobody had asked it to. What it had sent is heard first."""
+        """Handle an unexpected end. Bytes that the node sent are recorded first."""
         if node.pidfd is not None:
             self.world.loop.remove_reader(node.pidfd)
         self.world.loop.call_later(DRAIN_S, self._bury, node, node.incarnation, STATUS_LOOKS)
@@ -100,18 +96,18 @@ class Processes:
         self.world.evidence.poll()
         status = node.status()
         cause = node.cause(status)
-        self.tell_end(node, cause, f"{status.state} {status.number}", self.world.evidence.now())
+        self.record_end(node, cause, f"{status.state} {status.number}", self.world.evidence.now())
         self.forget(node)
         if cause is Cause.LAB:
             raise LabError(
-                f"{node.name} exited by itself ({status.state} {status.number}), and said last: {node.log_tail()}"
+                f"{node.name} exited by itself ({status.state} {status.number}); last output: {node.log_tail()}"
             )
         self.world.loop.create_task(self.world.refreshed())
 
-    def tell_end(self, node: RealNode, cause: Cause | None, how: str, t: int) -> None:
-        """Record an end that the trial had not asked for; without a cause the node went on without end."""
+    def record_end(self, node: RealNode, cause: Cause | None, how: str, t: int) -> None:
+        """Record an end that the trial did not request; without a cause the node would not stop."""
         who = node.name, node.incarnation
-        detail = f"{how}, and said last: {node.log_tail()[:MAX_WORDS]}"
+        detail = f"{how}; last output: {node.log_tail()[:MAX_WORDS]}"
         if who in self.world.evidence.started:
             status = _CRASHED.get(cause)
             self.world.evidence.add(
@@ -125,11 +121,10 @@ class Processes:
     def give_up(self, node: RealNode, how: str) -> None:
         self.world.aside(node.freeze)
         self.world.drained()
-        self.tell_end(node, None, how, self.world.evidence.now())
+        self.record_end(node, None, how, self.world.evidence.now())
         self.end(node)
 
     def forget(self, node: RealNode) -> None:
-        """A node's process is gone, or about to be: its end is no surprise."""
         if node.pidfd is not None:
             self.world.loop.remove_reader(node.pidfd)
         node.ended()

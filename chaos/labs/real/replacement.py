@@ -1,7 +1,7 @@
-"""Another program takes a node's place, on the same store and with the same address, as in an upgrade.
+"""Another program replaces a node's, on the same store and address, as in an upgrade.
 
-Which programs there are the plan says (:attr:`pairproof.chaos.plan.NodePlan.others`); a lab of containers also takes
-images. What the node is set to may differ between its programs, so the history is told again.
+The plan lists the programs (:attr:`pairproof.chaos.plan.NodePlan.others`); a container lab also accepts images. The
+programs' settings may differ, so the history records them again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from .world import World
 
 
 class Replaced(NamedTuple):
-    """A node that runs another program, and what that took."""
-
     node: RealNode
     effect: Effect
 
@@ -32,7 +30,7 @@ class Replacement:
         self.driver = driver
 
     def replace_image(self, node: str, image: str) -> Replaced:
-        """A node that stands still is killed."""
+        """A stopped node is killed."""
         found = self.world.node(node)
         return Replaced(found, self._run(found, image))
 

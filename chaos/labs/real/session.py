@@ -1,7 +1,7 @@
 """One trial with real processes: brokers and a name server behind a real toxiproxy, everything recorded.
 
-Implements :class:`pairproof.harness.ports.Session` as the simulated lab does; time is the machine's own. What clients
-and faults can do are parts of it.
+Implements :class:`pairproof.harness.ports.Session` as the simulated lab does, in the machine's own time. Clients and
+faults are parts of it.
 """
 
 from __future__ import annotations
@@ -35,23 +35,22 @@ SETTLE_NS = 60_000 * MS
 CLUSTER_SETTLE_NS = 150_000 * MS
 LOOK_NS = 500 * MS
 MAX_LOG = 262_144
-"""Characters kept of what a node has said: some minutes of a broker's warnings with their stack traces."""
+"""Longest recorded output of a node, in characters: some minutes of a broker's warnings with stack traces."""
 PROBE_SLACK_NS = 10_000 * MS
-"""A probe may stand behind sends of the trial; those and itself are given up after lab.sendTimeoutMs."""
+"""A probe may wait behind the trial's sends, which time out after lab.sendTimeoutMs, as it does itself."""
 HEALTHY_NS = 1_500 * MS
-"""What machines that are shared may add to anything: such a machine stood still for a second when this was measured."""
+"""Delay that shared machines may add to anything: such a machine stopped for a second in a measurement."""
 INSTANT_NS = 300 * MS
-"""The same of two things that a process does one right after the other."""
+"""The same for two consecutive steps of one process."""
 
 LAST_LINES = 6
-"""Of the output of a node that does not come up: the cause is often not the last one."""
+"""Output lines of a node that does not start: the cause is often not in the last one."""
 
 
 class RealSession:
-    """See the module. ``settings`` are complete: the target has filled in its defaults."""
+    """``settings`` are complete: the target has added its defaults."""
 
     faults: type[StoreFaults] = StoreFaults
-    """What can happen to the nodes."""
 
     def __init__(self, environment: Environment, target: Any, settings: Args, seed: str) -> None:
         self.environment, self.settings = environment, settings
@@ -93,7 +92,7 @@ class RealSession:
             self.processes.boot(*names)
             self.world.run_until(partial(self.driver.stand, names), STAND_NS)
         for node in self.nodes.values():
-            # On an empty store only what its own code raises is sure to be the node's failure.
+            # On an empty store only an exception of its own code is sure to be the node's failure.
             if not node.is_up and not node.program.is_bug(node.status()):
                 raise LabError(f"{node.name} does not come up; its last output: {node.log_tail(LAST_LINES)}")
 
@@ -101,7 +100,7 @@ class RealSession:
         return self.evidence.now()
 
     def run_until(self, reached: Callable[[], bool], limit_ns: int) -> bool:
-        """Let time pass until ``reached`` or for ``limit_ns``; whether it was reached. Armed faults begin meanwhile."""
+        """Let time pass until ``reached`` or for ``limit_ns``; returns whether it was reached. Armed faults begin."""
         ends, is_due = time.monotonic_ns() + limit_ns, self.triggers.is_due
         while True:
             found = self.world.run_until(lambda: is_due() or reached(), max(0, ends - time.monotonic_ns()))
@@ -109,7 +108,7 @@ class RealSession:
                 return found
 
     def advance(self, ms: int) -> None:
-        """Let ``ms`` of real time pass; then read what a name server knows. Armed faults begin meanwhile."""
+        """Let ``ms`` of real time pass, then read the name server's tables. Armed faults begin."""
         ends, triggers = time.monotonic() + ms / 1_000, self.triggers
         while True:
             self.world.run(self.world.passed(ends, triggers.is_due if triggers.armed else None))
@@ -128,7 +127,7 @@ class RealSession:
         self.run_until(reached, ms * MS)
         return sum(each.seen for each in seen)
 
-    # The trial's phases, see :class:`pairproof.chaos.labs.script.Stage`.
+    # The trial's phases, see :class:`pairproof.chaos.labs.script.Context`.
 
     def warm_up(self) -> None:
         script.warm_up(self)
@@ -154,10 +153,10 @@ class RealSession:
         self.on_nodes.restart(node)
 
     def logs(self) -> dict[str, str]:
-        """See :class:`pairproof.harness.ports.HasLogs`; also of a trial that was broken off."""
+        """See :class:`pairproof.harness.ports.HasLogs`; also for an aborted trial."""
         if self.world.is_closed:
             return self._last_words
-        return {name: said for name, node in self.nodes.items() if (said := node.lives_said()[-MAX_LOG:])}
+        return {name: output for name, node in self.nodes.items() if (output := node.all_output()[-MAX_LOG:])}
 
     def configurations(self) -> dict[str, str]:
         """See :class:`pairproof.harness.ports.HasConfigurations`: programs write theirs into the trial's folder."""
@@ -165,15 +164,15 @@ class RealSession:
         return {name: path.read_text("utf-8") for name, path in found.items() if path.is_file()}
 
     def close(self) -> None:
-        """End the trial's processes and empty its stores; the bench stays for the next one.
+        """End the trial's processes and empty its stores; the environment is reused.
 
-        Of a trial that did not come to its end the history is what there is of it, and its bench is given up.
+        An aborted trial has a partial history, and its environment is discarded.
         """
         if self.world.is_closed:
             return
         with suppress(LabError):
             self._last_words = self.logs()
-        # Ctrl-C may come before it is clean, and what a broken-off trial still had to do would go on in the next one.
+        # Ctrl-C may come during the clean-up; an aborted trial's pending work would continue in the next one.
         self.world.is_closed = self.environment.is_broken = True
         ended_well = self._woven
         with suppress(LabError):

@@ -1,13 +1,13 @@
-"""Whether this machine let the lab's processes be punctual: what laws of time must know before they accuse anybody.
+"""Whether this machine let the lab's processes be punctual. Laws of time need this before they accuse a node.
 
-A stall is recorded where a process of the lab was late for a reason that lies in the machine: somebody stopped it by a
-signal, it waited for a CPU or a disk, or, of the harness, its loop or its threads did not get on for any reason. Of
-nodes only what the kernel tells counts, never that they were slow: a node that blocks itself is to blame. What the lab
-does to nodes itself is no stall either, see :attr:`pairproof.chaos.labs.real.nodes.RealNode.halted`.
+A stall is recorded when a process of the lab was late because of the machine: a signal stopped it, or it waited for a
+CPU or a disk. For the harness, any delay of its loop or threads counts. For nodes only the kernel's data count, never
+their slowness: a node that blocks itself is at fault. The lab's own actions on nodes are not stalls, see
+:attr:`pairproof.chaos.labs.real.nodes.RealNode.halted`.
 
-A thread of the harness looks at all processes every :data:`STEP_S`. The kernel's counts of waiting go on where that
-thread does not; and that it does not is a stall itself. Not seen are waits for memory that is swapped out and back
-within a step, and a host that takes a CPU away from this machine while another one goes on.
+A thread of the harness samples all processes every :data:`STEP_S`. The kernel counts waits even while that thread is
+late, and its lateness is itself a stall. Not seen: waits for memory that is swapped out and back within a step, and a
+host that takes one CPU from this machine while another one continues.
 
 Sources: see :mod:`pairproof.chaos.labs.real.proc`.
 """
@@ -29,32 +29,32 @@ from .proc import Task
 
 STEP_S = 0.05
 LEAST_NS = 100 * MS
-"""A shorter delay is no stall: in real-time labs laws allow for three times as much."""
+"""A shorter delay is not a stall: in real-time labs laws allow for three times as much."""
 WINDOW_NS = 1_000 * MS
 SHARE_NS = {"waited for a CPU": 250 * MS, "waited for a disk": 500 * MS}
-"""So much within a window is a stall, too, be it in small pieces: who gets a tenth of a CPU never waits for long."""
+"""This much within a window is also a stall, even in small pieces: with a tenth of a CPU no single wait is long."""
 CPU, DISK = SHARE_NS
 STOPPED = "was stopped by a signal"
 NO_TURN = "did not turn its loop"
 NO_STEP = "did not get on"
 MANY = 40
-"""Threads of a process that is looked at less often: a JVM."""
+"""Threads of a process that is sampled less often: a JVM."""
 SELDOM = 10
 MAX_STALLS = 20_000
 
 
 class Watched(NamedTuple):
-    """A process of the lab. ``f``, ``node``: see the history's kind ``stall``."""
+    """A process of the lab. ``f``, ``node``: see the history's event type ``stall``."""
 
     f: str
     node: str | None
     pid: int
     halted: Callable[[], bool]
-    """Whether the lab itself has it stand still."""
+    """Whether the lab itself has stopped it."""
 
 
 class Stall(NamedTuple):
-    """Times are those of CLOCK_MONOTONIC, ns."""
+    """Times are CLOCK_MONOTONIC, ns."""
 
     f: str
     node: str | None
@@ -64,7 +64,7 @@ class Stall(NamedTuple):
 
 
 class Stalls:
-    """What was found, in the order in which it ended; stalls of one kind that touch are one. Any thread may tell."""
+    """Stalls in the order of their ends; adjacent stalls of one type are merged. Any thread may report."""
 
     def __init__(self) -> None:
         self._found: list[Stall] = []
@@ -88,7 +88,7 @@ class Stalls:
             return list(self._found)
 
     def total_ns(self, since: int) -> int:
-        """For how long of the time since then some process was late."""
+        """Total lateness of any process since then."""
         total, upto = 0, since
         for each in sorted(self.all(), key=lambda stall: stall.begin):
             total += max(0, each.end - max(each.begin, upto))
@@ -97,26 +97,24 @@ class Stalls:
 
 
 class Pulse:
-    """One process, looked at again and again."""
-
     def __init__(self, watched: Watched, stalls: Stalls) -> None:
         self.watched = watched
         self._tell = stalls.add
         self._looked: int | None = None
         self._tasks: dict[int, Task] = {}
         self._began: dict[tuple[int, str], int] = {}
-        """By thread and what it does: since when that was seen."""
+        """By thread and state: since when it was observed."""
         self._pieces: dict[str, deque[tuple[int, int]]] = {how: deque() for how in SHARE_NS}
-        """Waits within the last window: when they were seen, and how long they were, ns."""
+        """Waits within the last window: time of observation and length, ns."""
 
     def turn(self, before: int, now: int, looks: int) -> None:
-        """Look, if it is its turn; ``looks``: how often others have been looked at."""
+        """Sample the process if it is its turn; ``looks``: number of the others' samples so far."""
         if len(self._tasks) > MANY and looks % SELDOM:
-            # A stop is one of all threads, and may be over when it is their turn.
+            # A signal stops all threads, and may be over before a later sample.
             self._glance(before, now)
             return
         halted, tasks = self.watched.halted(), proc.tasks(self.watched.pid)
-        # What was seen may be from before, or from after, the lab had it stand still.
+        # The sample may be from before or after the lab stopped it.
         self.look(self._looked or before, now, tasks, halted or self.watched.halted())
         self._looked = now
 
@@ -127,9 +125,9 @@ class Pulse:
         self._lasts(pid, STOPPED, before, now, task is not None and task.state in proc.STOPPED and not halted)
 
     def look(self, before: int, now: int, tasks: Mapping[int, Task], halted: bool) -> None:
-        """What its threads do now; ``before``: when that was asked last."""
+        """Evaluate its threads' present state; ``before``: time of the last sample."""
         if halted:
-            # What it waits for, if anything, is that the lab lets it go on.
+            # It waits at most for the lab to continue it.
             tasks = {tid: task._replace(state="") for tid, task in tasks.items()}
         on_disk = False
         for tid, task in tasks.items():
@@ -147,7 +145,7 @@ class Pulse:
         self._tasks = dict(tasks)
 
     def _waited(self, before: int, now: int, waited: int) -> None:
-        # The kernel counts a wait when it is over.
+        # The kernel counts a wait at its end.
         if waited >= LEAST_NS:
             self._told(CPU, before - waited, now)
         self._piece(CPU, before, now, waited)
@@ -163,7 +161,7 @@ class Pulse:
 
     def _lasts(self, tid: int, how: str, before: int, now: int, does: bool) -> None:
         began = self._began.setdefault((tid, how), before) if does else self._began.pop((tid, how), now)
-        # Told as long as it lasts: nobody knows whether it ends before the trial does.
+        # Reported while it lasts: it may outlast the trial.
         if now - began >= LEAST_NS:
             self._told(how, began, now)
 
@@ -172,7 +170,7 @@ class Pulse:
 
 
 class Watch:
-    """Looks at ``processes``, which are asked for each time, from :meth:`start` to :meth:`stop`."""
+    """Samples ``processes``, which is called each time, from :meth:`start` to :meth:`stop`."""
 
     def __init__(self, loop: AbstractEventLoop, processes: Callable[[], Iterable[Watched]]) -> None:
         self.stalls = Stalls()
@@ -184,7 +182,6 @@ class Watch:
         self._beaten = time.monotonic_ns()
         self._timer: TimerHandle | None = None
         self._wrong: Exception | None = None
-        """Why the thread ended too early."""
 
     def start(self) -> None:
         """Begin; the loop need not run yet."""
@@ -193,7 +190,6 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> list[Stall]:
-        """Look no more; all that was found. LabError if nobody looked to the end."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -247,7 +243,7 @@ class Watch:
 
 
 def helper(f: str, pid: int) -> Watched:
-    """A process of the lab's own, which never has it stand still."""
+    """One of the lab's own processes, which the lab never stops."""
     return Watched(f, None, pid, lambda: False)
 
 

@@ -1,9 +1,8 @@
-"""What can happen to the disks and stores of a trial.
+"""Faults of a trial's disks and stores.
 
-Where a store lies on a device of its own (ext4 on a loop device) a machine crash is a real one: the file system is shut
-down with nothing more written, and mounted anew; a full disk is really full, and a read-only one takes nothing more.
-Elsewhere a crash takes from the log what its broker had not flushed, and the effect says so; a store in memory can be
-full, too.
+With a separate device for each store (ext4 on a loop device) a machine crash is real: the file system is shut down with
+nothing more written, and mounted again; full and read-only disks are real as well. Elsewhere a crash removes the log
+bytes that its broker had not flushed, and the effect reports that; a store in memory can be full, too.
 """
 
 from __future__ import annotations
@@ -18,23 +17,19 @@ from .nodes import RealNode
 
 
 class Taken(NamedTuple):
-    """What was changed at a node's disk, and how to undo it."""
-
     node: RealNode
     amount: int
     undo: Callable[[], object]
 
 
 class Image(NamedTuple):
-    """A copy of a node's store."""
-
     node: RealNode
     copy: Any
 
 
 LOG = ("commitlog/",)
 WITHIN_LOG = ("half", "hole")
-"""What of the unflushed bytes may stay only where it is known which those are."""
+"""Unflushed bytes can be kept in part only where their range is known."""
 
 
 class StoreFaults(NodeFaults):
@@ -51,7 +46,7 @@ class StoreFaults(NodeFaults):
         running = found.is_up
         if running:
             self.processes.freeze(found)
-        # Before its connections end, as those of a machine without power do not for what it did.
+        # Before its connections end: a machine without power does not close them.
         now, flushed = self.world.evidence.now(), self.world.evidence.flushed.get(node, 0)
         before = self.world.evidence.log_ends.get(node, 0)
         did = store.lose_power(keep, flushed, self._pid_ender(found))
@@ -77,13 +72,12 @@ class StoreFaults(NodeFaults):
         found, store = self.world.stored(node)
         if store.kind != "device":
             raise Unable(f"a disk that turns read-only needs a separate disk for each store: {store.why_not}")
-        # A flush that is under way at that very moment may be told that it is done, though nothing reached the disk.
+        # A concurrent flush may be reported as done, although nothing reached the disk.
         with self.processes.standing_still(found):
             store.read_only()
         return Taken(found, found.incarnation if found.is_up else 0, store.writable)
 
     def turn_writable(self, handle: Taken) -> Effect:
-        """Reboot; what came of it."""
         node, before, undo = handle
         ended = int(before > 0 and not (node.is_up and node.incarnation == before))
         effect = self.crash_machine(node.name, "none")
@@ -101,16 +95,15 @@ class StoreFaults(NodeFaults):
         return self._replaced(found, "empty", effect)
 
     def take_image(self, node: str) -> Image:
-        """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
+        """Copy the store as any process sees it now: with the page cache, and the trace of a running broker."""
         found, store = self.world.stored(node)
         with self.processes.standing_still(found) as stood_still:
             image = Image(found, store.image())
             if not stood_still():
-                raise LabError(f"{node} cannot be copied: something outside the lab has let it go on meanwhile")
+                raise LabError(f"{node} cannot be copied: a process outside the lab has resumed it")
             return image
 
     def restore_image(self, handle: Image) -> Effect:
-        """End the process, put the copy in place, durable throughout, and start it again."""
         node, copy = handle
         effect = dict(self.kill(node.name))
         assert node.store is not None
@@ -128,7 +121,7 @@ class StoreFaults(NodeFaults):
             self.kill(node)
         self.stop(node)
         for name, store in ((node, own), (first, old)):
-            # Whoever moves a disk takes it from its machine, and what that could not write is gone.
+            # Moving a disk takes it from its machine, which loses its pending writes.
             if store.is_read_only:
                 self.crash_machine(name, "none")
         own.swap(old)
@@ -141,7 +134,7 @@ class StoreFaults(NodeFaults):
         return node, {**effect, "slaves_promoted": 1}
 
     def take_back(self, handle: tuple[str, Effect]) -> Effect:
-        """Start the slave on what is the old master's disk."""
+        """Start the slave on the old master's disk."""
         node, effect = handle
         self.restart(node)
         return effect

@@ -1,19 +1,19 @@
-"""Stores of brokers that can lose power, be full and turn read-only: each on a small disk of its own.
+"""Stores of brokers that can lose power, be full and turn read-only: each on its own small disk.
 
-Where it can be had (root, mkfs.ext4, loop devices), a store lies on an ext4 file system in an image file: kind
-``device``. A power loss then is one: the file system is shut down (EXT4_IOC_SHUTDOWN, nothing more is written, not even
-the journal), and after the broker's end it is mounted anew, as at a boot: what was flushed is there, of memory-mapped
-files too, and what was not is gone, as far as the kernel had not written it out by itself, which it does now and then.
-``half`` and ``hole``, which no kernel does on request, are put in place afterwards. A full disk has a file that takes
-all room; a read-only one is what ext4 becomes after an error: mapped files still take writes, and no flush works.
+With root, mkfs.ext4 and loop devices, a store is on an ext4 file system in an image file: kind ``device``. Its power
+loss is real: the file system is shut down (EXT4_IOC_SHUTDOWN: no more writes, not even to the journal), and mounted
+again after the broker's end, as at a boot. Flushed bytes are there, also of memory-mapped files. Others are lost,
+except for pages that the kernel has written on its own. ``half`` and ``hole``, which no kernel does on request, are
+written afterwards. A full disk has a file that takes all room. A read-only one is in ext4's state after an error:
+mapped files still accept writes, and no flush succeeds.
 
-Where root has no loop devices, or no mkfs.ext4, a store lies on a piece of memory of the same size, kind ``tmpfs``.
-Elsewhere it is a plain folder, kind ``folder``. ``why_not`` says why it is no device. A power loss then takes from the
-commit log what its broker had not flushed, and nothing else; memory can be full, and neither can be read-only.
+If root lacks loop devices or mkfs.ext4, a store is on a tmpfs of the same size, kind ``tmpfs``. Otherwise it is a plain
+folder, kind ``folder``. ``why_not`` has the reason. A power loss then only removes the commit log's unflushed bytes; a
+tmpfs can be full, and neither can be read-only.
 
 The image is mounted without barriers: flushes end in the image, whose own disk does not fail here. All calls block, for
-some ten milliseconds where something is mounted. Nothing of a store may be in use where that is said.
-Sources: the files are MappedFileQueue's; for the rest see :mod:`pairproof.chaos.labs.real.disks`.
+some ten milliseconds where something is mounted. "Unused" means that no process has a file of the store open. Sources:
+the files are MappedFileQueue's; for the rest see :mod:`pairproof.chaos.labs.real.disks`.
 """
 
 from __future__ import annotations
@@ -35,23 +35,20 @@ BALLAST = "ballast"
 HIDDEN = "."
 
 Image = Mapping[str, bytes]
-"""Files by name, as of one moment."""
+"""Files by name, at one moment."""
 
 
 class Stores:
-    """The stores of one lab, in its folder: whoever removes that removes them."""
-
     def __init__(self, folder: Path, size_mb: int = SIZE_MB, devices: bool = True) -> None:
         self.folder = folder / "stores"
         self.folder.mkdir()
         self.size_mb = size_mb
         self.has_mounts = devices
-        """Whether there may be more than plain folders."""
-        self.why_not = "" if devices else "the lab was told to have plain folders"
-        """Why stores have no devices."""
+        """Whether stores other than plain folders are possible."""
+        self.why_not = "" if devices else "the lab was started with plain folders"
 
     def share(self) -> bool:
-        """Let others who have this folder see what is mounted in it later; whether that can be had."""
+        """Let other processes with this folder see later mounts in it; returns whether that is possible."""
         folder = str(self.folder)
         is_shared = command("mount", "--bind", folder, folder, fails=False)
         is_shared = is_shared and command("mount", "--make-shared", folder, fails=False)
@@ -81,7 +78,7 @@ class Stores:
 
 
 class Store:
-    """One broker's store directory, ``path``, which stays the same whatever happens to it."""
+    """One broker's store directory, at a constant ``path``."""
 
     def __init__(self, place: Path, kind: str, disk: Disk | None, why_not: str = "") -> None:
         self.path = place / "store"
@@ -92,7 +89,7 @@ class Store:
         self._disk = disk
         self.is_read_only = False
         self._is_full = False
-        """Whether it is to be; its ballast stays longer where the disk is read-only."""
+        """Whether it is to be full; the ballast stays longer on a read-only disk."""
         self._begin()
 
     @property
@@ -103,7 +100,7 @@ class Store:
         return copy_files(self.path, prefixes)
 
     def empty(self) -> None:
-        """Hold nothing, durably, on a healthy disk. Nobody may use it."""
+        """Become empty, durably, on a healthy disk. It must be unused."""
         if self._disk is not None and self.is_read_only:
             self._disk.renew()
             self.is_read_only = self._is_full = False
@@ -117,11 +114,11 @@ class Store:
         self._sync_folders(self.path.parent)
 
     def image(self) -> Image:
-        """What it holds now, page cache included; of one moment if nobody writes meanwhile."""
+        """Its present files, with the page cache; consistent if nobody writes."""
         return self.copy_files()
 
     def restore(self, image: Image) -> None:
-        """Hold what an image holds, durably. Nobody may use it."""
+        """Restore an image durably. It must be unused."""
         self.empty()
         for name, data in image.items():
             path = self.path / name
@@ -130,7 +127,7 @@ class Store:
         self._sync_folders(self.path)
 
     def swap(self, other: Store) -> None:
-        """Exchange what both hold; who was full is full again. Nobody may use either."""
+        """Exchange the contents of both, including fullness. Both must be unused."""
         full = [each for each in (self, other) if each._is_full]
         for each in (self, other):
             each.writable()
@@ -147,14 +144,14 @@ class Store:
             each.fill()
 
     def lose_power(self, keep: str, flushed: int, end: Callable[[], None]) -> dict[str, int]:
-        """Lose what was not flushed, while ``end`` ends whoever uses it; what was done.
+        """Lose unflushed data while ``end`` ends the store's users; returns the effect.
 
-        ``keep``: of the commit log's bytes from ``flushed`` on ``none`` is kept, ``all``, the first ``half``, or all
-        but a sector in the middle (``hole``). Everything else goes as it was flushed; unless on a device, nothing else.
+        ``keep``: the commit log's bytes from ``flushed`` on that stay: ``none``, ``all``, the first ``half``, or all
+        but a sector in the middle (``hole``). Other files lose their unflushed data on a device, and nothing elsewhere.
         """
         seen = self.copy_files((LOG,))
         if self._disk is not None:
-            # A disk that is read-only takes nothing any more, and refuses to be asked.
+            # A read-only disk accepts no writes, and refuses the request.
             self._disk.shut_down(flushed=keep == "all" and not self.is_read_only)
             end()
             self._reboot(self._disk)
@@ -167,7 +164,7 @@ class Store:
         return {"log_tails_cut": 1}
 
     def _settle(self, seen: Image, keep: str, flushed: int) -> None:
-        """Let the log hold, from ``flushed`` on, what was seen there, but for what ``keep`` lets go."""
+        """Restore the log's seen bytes from ``flushed`` on, except for those that ``keep`` drops."""
         files = sorted((int(name[len(LOG) :]), data) for name, data in seen.items())
         written = max((start + len(data.rstrip(b"\0")) for start, data in files if data.rstrip(b"\0")), default=0)
         lo, hi = _lost(keep, flushed, max(flushed, written))
@@ -183,12 +180,12 @@ class Store:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._write(path, at, bytes(left[at:]))
             else:
-                # Its name was no more durable than what it held.
+                # Its name was no more durable than its contents.
                 path.unlink(missing_ok=True)
         self._sync_folders(self.path)
 
     def fill(self) -> int:
-        """Take all room there is; bytes taken. LabError for a plain folder, Unable where nothing is written now."""
+        """Fill the disk; returns the bytes. LabError for a plain folder, Unable on a read-only disk."""
         if self.kind == "folder":
             raise LabError(f"{self.path} is a plain folder: {self.why_not}")
         if self.is_read_only:
@@ -206,7 +203,7 @@ class Store:
                     if why.errno != errno.ENOSPC:
                         raise LabError(f"cannot fill {self.path}: {why.strerror}") from why
                     piece //= 2
-            # It is still there after a power loss.
+            # The ballast survives a power loss.
             self._sync(fd)
         finally:
             os.close(fd)
@@ -214,18 +211,18 @@ class Store:
         return taken
 
     def free(self) -> None:
-        """Give back the room that :meth:`fill` took, if it is still taken; of a read-only disk later."""
+        """Release the room that :meth:`fill` took, if any; on a read-only disk later."""
         self._is_full = False
         if not self.is_read_only:
             self._ballast.unlink(missing_ok=True)
 
     def read_only(self) -> None:
-        """Turn read-only, as after a disk's error, also while it is used. LabError unless it is a device."""
+        """Turn read-only, as after a disk's error, even while in use. LabError unless it is a device."""
         self._needs_disk().fail()
         self.is_read_only = True
 
     def writable(self) -> None:
-        """Take writes again, if it does not; what was not flushed is gone then. Nobody may use it."""
+        """Become writable again; unflushed data is lost. It must be unused."""
         if self.is_read_only:
             self._reboot(self._needs_disk())
 
@@ -236,7 +233,7 @@ class Store:
             self.free()
 
     def _write(self, path: Path, at: int, data: bytes) -> None:
-        """Write into a file that may be new; durable but for its name."""
+        """Write into a possibly new file, durable except for its name."""
         fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             os.pwrite(fd, data, at)
@@ -253,7 +250,7 @@ class Store:
                 os.close(fd)
 
     def _sync(self, fd: int) -> None:
-        # The machine of the others never loses power.
+        # The machine of other stores never loses power.
         if self._disk is not None:
             os.fsync(fd)
 
@@ -264,13 +261,13 @@ class Store:
 
 
 def copy_files(store: Path, prefixes: Collection[str]) -> dict[str, bytes]:
-    """A store's files whose names, relative to it, begin so: as any process sees them now."""
+    """A store's files whose relative names begin with a prefix, as any process sees them now."""
     found = {}
     for folder, _, names in os.walk(store):
         for each in names:
             path = Path(folder, each)
             name = path.relative_to(store).as_posix()
-            # A hidden one is under construction.
+            # A hidden file is under construction.
             if each[0] != HIDDEN and name.startswith(tuple(prefixes)):
                 try:
                     found[name] = path.read_bytes()
@@ -282,7 +279,6 @@ def copy_files(store: Path, prefixes: Collection[str]) -> dict[str, bytes]:
 
 
 def _lost(keep: str, lo: int, hi: int) -> tuple[int, int]:
-    """The range of a log's unflushed bytes [lo, hi) that is lost."""
     middle = lo + (hi - lo) // 2
     if keep == "half":
         return middle, hi

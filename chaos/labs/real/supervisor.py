@@ -1,13 +1,12 @@
-"""The keeper: a small process beside the harness that starts a lab's processes and leaves nothing of them behind.
+"""The supervisor: a small process beside the harness that starts a lab's processes and removes everything of them.
 
-It imports once what nodes run and forks them from itself, in a few milliseconds where a fresh interpreter takes half a
-second. It serves one harness over a socket pair, one JSON line for each request and answer, and nothing else: a single
-thread, no event loop, no request that waits for long. When the socket ends, or its parent is another one, whatever the
-reason, it kills its children, removes the lab's folder with all mounts and loop devices below it, and ends. A keeper
-that is killed itself takes its children along (see :mod:`pairproof.chaos.labs.real.child`); what it leaves on disk
-:func:`pairproof.chaos.labs.real.folders.clean` finds.
+It imports the nodes' code once and forks them from itself, in a few milliseconds instead of the half second of a fresh
+interpreter. It serves one harness over a socket pair, one JSON line for each request and answer: a single thread, no
+event loop, no long request. When the socket closes or the parent dies, it kills its children, removes the lab's folder
+with all mounts and loop devices below it, and ends. A killed supervisor takes its children along (see
+:mod:`pairproof.chaos.labs.real.child`); :func:`pairproof.chaos.labs.real.folders.clean` removes its folder.
 
-Started as ``python -m pairproof.chaos.labs.real.supervisor SOCKET FOLDER``; :class:`Supervisor` does that.
+Started as ``python -m pairproof.chaos.labs.real.supervisor SOCKET FOLDER`` by :class:`Supervisor`.
 """
 
 from __future__ import annotations
@@ -32,24 +31,22 @@ from ...plan import Command, Fork, Status, load
 from . import child, folders
 
 START_S = 30.0
-"""A fresh interpreter and all imports, on a busy machine."""
+"""For a fresh interpreter and all imports, on a busy machine."""
 ANSWER_S = 10.0
 CLOSE_S = 90.0
 LEAVE_S = 60.0
 STOP_S = 8.0
-"""How long the kernel may take to stop a process: one that waits for its disk stops after that, on a busy machine."""
+"""For the kernel to stop a process, on a busy machine: one in a disk wait stops only after it."""
 POLL_S = 0.002
 WATCH_S = 1.0
 MAX_LINE = 1 << 20
-"""Bytes of a request: an environment is the most of it."""
+"""Longest request in bytes: mostly an environment."""
 MAX_CHILDREN = 64
-"""Running at a time. Of those that have ended as many are remembered."""
+"""Running children, and also the number of ended ones that are remembered."""
 LOG = "keeper.log"
 
 
 class SupervisorServer:
-    """The keeper's own side: its children, and what it is asked to do with them."""
-
     def __init__(self, sock: socket.socket, folder: Path, leave: Sequence[str]) -> None:
         self.sock = sock
         self.folder = folder
@@ -57,14 +54,12 @@ class SupervisorServer:
         self.parent = os.getppid()
         self.children: dict[int, Status] = {}
         self.functions: dict[str, Callable[[dict[str, Any]], int]] = {}
-        """What children have been forked for."""
         self._heard = b""
         self._turn = 0
 
     def serve(self) -> None:
-        """Answer requests until the harness is gone."""
         self._answer({"pid": os.getpid()})
-        while (line := self._hear()) is not None:
+        while (line := self._receive()) is not None:
             try:
                 request = json.loads(line)
                 self._turn = request.pop("turn")
@@ -73,7 +68,7 @@ class SupervisorServer:
                 answer = {"why": str(why)}
             except Exception as why:
                 # A child's exceptions do not come here.
-                answer = {"why": f"the lab's keeper: {why or type(why).__name__}"}
+                answer = {"why": f"the lab's supervisor: {why or type(why).__name__}"}
             self._answer(answer)
 
     def end(self) -> None:
@@ -93,7 +88,7 @@ class SupervisorServer:
             folders.remove(self.folder)
 
     def do_dismiss(self) -> dict[str, Any]:
-        """Nothing is left that the program to leave with would do."""
+        """The program to run at the end is unnecessary: its work is done."""
         self.leave.clear()
         return {}
 
@@ -102,7 +97,7 @@ class SupervisorServer:
         return self._started(child.fork(Path(self._room(output)), lambda: int(function(spec))))
 
     def _loaded(self, name: str) -> Callable[[dict[str, Any]], int]:
-        # Imported here, once: children share it, and start in milliseconds.
+        # Imported here once: children share it, and start in milliseconds.
         if name not in self.functions:
             self.functions[name] = load(name)
             _freeze()
@@ -112,25 +107,23 @@ class SupervisorServer:
         return self._started(child.execute(Path(self._room(output)), argv, environment))
 
     def do_signal(self, pid: int, number: int) -> dict[str, Any]:
-        """Signal a child; whether it was there to be signalled."""
-        alive = not self._look(pid).over
+        """Signal a child; returns whether it was still there."""
+        alive = not self._poll(pid).over
         if alive:
             os.kill(pid, number)
         return {"alive": alive}
 
     def do_stop(self, pid: int) -> dict[str, Any]:
-        """Stop a child; its status once all of its threads stand still."""
         self.do_signal(pid, signal.SIGSTOP)
         ends = time.monotonic() + STOP_S
-        while (found := self._look(pid)).state == "running":
+        while (found := self._poll(pid)).state == "running":
             if time.monotonic() > ends:
                 raise LabError(f"process {pid} did not stop within {STOP_S:g} s")
             time.sleep(POLL_S / 10)
         return {"status": found}
 
     def do_status(self, pid: int | None) -> dict[str, Any]:
-        """What one child does, or all."""
-        return {"status": {each: self._look(each) for each in (list(self.children) if pid is None else [pid])}}
+        return {"status": {each: self._poll(each) for each in (list(self.children) if pid is None else [pid])}}
 
     def _room(self, output: str) -> str:
         if len(self._alive()) >= MAX_CHILDREN:
@@ -141,16 +134,16 @@ class SupervisorServer:
         return output
 
     def _started(self, pid: int) -> dict[str, Any]:
-        # Anew at the end, where an earlier child had the number.
+        # Re-inserted at the end, since an earlier child had the same pid.
         self.children.pop(pid, None)
         self.children[pid] = Status("running")
         return {"pid": pid}
 
     def _alive(self) -> list[int]:
-        return [pid for pid in self.children if not self._look(pid).over]
+        return [pid for pid in self.children if not self._poll(pid).over]
 
-    def _look(self, pid: int) -> Status:
-        """The child's status now; LabError for a process that is no child."""
+    def _poll(self, pid: int) -> Status:
+        """The child's status now; LabError for a process that is not a child."""
         known = self.children.get(pid)
         if known is None:
             raise LabError(f"process {pid} does not belong to this lab")
@@ -161,8 +154,8 @@ class SupervisorServer:
             known = self.children[pid] = _status(status)
         return known
 
-    def _hear(self) -> bytes | None:
-        """The next request; None once there is no harness any more."""
+    def _receive(self) -> bytes | None:
+        """The next request; None after the harness has ended."""
         while b"\n" not in self._heard:
             if not select.select([self.sock], [], [], WATCH_S)[0]:
                 if os.getppid() != self.parent:
@@ -179,7 +172,7 @@ class SupervisorServer:
         return line
 
     def _answer(self, answer: dict[str, Any]) -> None:
-        # Nobody there to hear it is noticed at the next request.
+        # A closed socket is noticed at the next request.
         with contextlib.suppress(OSError):
             self.sock.sendall(json.dumps({"to": self._turn, **answer}).encode() + b"\n")
 
@@ -195,10 +188,10 @@ def _status(status: int) -> Status:
 
 
 class Supervisor:
-    """The harness's side: one keeper and the lab's folder. Its calls wait for no more than a few milliseconds.
+    """The harness's side: one supervisor and the lab's folder. Its calls wait for a few milliseconds at most.
 
-    ``leave``: a program that the keeper runs at its end with the lab's folder as its last argument, unless it is
-    dismissed. LabError for whatever goes wrong, and for all calls once the keeper is gone.
+    ``leave``: a program that the supervisor runs at its end with the lab's folder as its last argument, unless it is
+    dismissed. LabError for any failure, and for all calls after the supervisor has ended.
     """
 
     def __init__(self, leave: Sequence[str] = ()) -> None:
@@ -213,17 +206,19 @@ class Supervisor:
                 )  # fmt: skip
         except OSError as why:
             folders.remove(self.folder)
-            raise LabError(f"cannot start the lab's keeper: {why.strerror}: {why.filename or sys.executable}") from why
+            raise LabError(
+                f"cannot start the lab's supervisor: {why.strerror}: {why.filename or sys.executable}"
+            ) from why
         finally:
-            # From here on the keeper holds it.
+            # From here on the supervisor holds the lock.
             os.close(lock)
         self._heard = b""
         self._gone = ""
         self._turn = 0
-        # A trial asks in threads, too.
+        # A trial calls from several threads.
         self._alone = threading.Lock()
         try:
-            self.pid = int(self._hear(START_S)["pid"])
+            self.pid = int(self._receive(START_S)["pid"])
         except BaseException:
             self._process.kill()
             self._process.wait()
@@ -231,45 +226,42 @@ class Supervisor:
             raise
 
     def start(self, what: Command | Fork, output: Path) -> int:
-        """Start a node's program; its pid. What comes of it its output says."""
+        """Start a node's program; returns its pid. Failures appear in its output."""
         if isinstance(what, Command):
             return self.exec(what.argv, output, what.environment)
         return int(self._ask("fork", run=what.run, spec=dict(what.spec), output=str(output))["pid"])
 
     def exec(self, argv: Sequence[str], output: Path, environment: Mapping[str, str] | None = None) -> int:
-        """Start another program, found on PATH, in the lab's folder; its pid. LabError if it cannot be started."""
+        """Start another program, found on PATH, in the lab's folder; returns its pid. LabError if it cannot start."""
         found = dict(os.environ if environment is None else environment)
         return int(self._ask("exec", argv=list(argv), output=str(output), environment=found)["pid"])
 
     def signal(self, pid: int, number: int) -> bool:
-        """Signal a process of this lab; False if it had ended already."""
         return bool(self._ask("signal", pid=pid, number=int(number))["alive"])
 
     def stop_and_wait(self, pid: int) -> Status:
-        """SIGSTOP; once this returns the process stands still, or had ended."""
+        """SIGSTOP; after it returns, the process is stopped or had ended."""
         return Status(*self._ask("stop", pid=pid)["status"])
 
     def status(self, pid: int) -> Status:
-        """What a process of this lab does."""
         return Status(*self._ask("status", pid=pid)["status"][str(pid)])
 
     def statuses(self) -> dict[int, Status]:
-        """What all of them do, and how the last of those that ended have ended, oldest first."""
+        """The status of all processes, including the last ended ones, oldest first."""
         return {int(pid): Status(*found) for pid, found in self._ask("status", pid=None)["status"].items()}
 
     def wait(self, pid: int, limit_s: float) -> Status:
-        """Its status once it has ended, or when the time is over."""
         ends = time.monotonic() + limit_s
         while not (found := self.status(pid)).over and time.monotonic() < ends:
             time.sleep(POLL_S)
         return found
 
     def dismiss(self) -> None:
-        """What it would leave with is done."""
+        """Skip the ``leave`` program: its work is done."""
         self._ask("dismiss")
 
     def close(self) -> None:
-        """End the keeper, and with it all its processes; LabError if anything of the lab's folder stays."""
+        """End the supervisor with all its processes; LabError if a part of the lab's folder stays."""
         self._sock.close()
         try:
             code = self._process.wait(CLOSE_S)
@@ -293,19 +285,19 @@ class Supervisor:
         self._turn += 1
         line = json.dumps({"do": what, "turn": self._turn, **fields}).encode() + b"\n"
         if len(line) > MAX_LINE:
-            raise LabError(f"a request of {len(line)} bytes is more than the lab's keeper takes: {MAX_LINE}")
+            raise LabError(f"a request of {len(line)} bytes is more than the lab's supervisor takes: {MAX_LINE}")
         try:
             self._sock.settimeout(ANSWER_S)
             self._sock.sendall(line)
         except OSError:
             self._lost(self._last_words())
-        answer = self._hear(ANSWER_S)
+        answer = self._receive(ANSWER_S)
         if "why" in answer:
             raise LabError(str(answer["why"]))
         return answer
 
-    def _hear(self, limit_s: float) -> dict[str, Any]:
-        """The answer to the last request. An earlier one's comes first where Ctrl-C has ended the wait for it."""
+    def _receive(self, limit_s: float) -> dict[str, Any]:
+        """The answer to the last request. If Ctrl-C interrupted an earlier wait, that answer comes first."""
         ends = time.monotonic() + limit_s
         while True:
             line, end, self._heard = self._heard.partition(b"\n")
@@ -321,7 +313,7 @@ class Supervisor:
         try:
             data = self._sock.recv(MAX_LINE)
         except TimeoutError:
-            self._lost(f"the lab's keeper has not answered for {limit_s:g} s: is the machine overloaded?")
+            self._lost(f"the lab's supervisor has not answered for {limit_s:g} s: is the machine overloaded?")
         except OSError:
             data = b""
         if not data:
@@ -334,20 +326,20 @@ class Supervisor:
 
     def _last_words(self) -> str:
         try:
-            said = (self.folder / LOG).read_text(errors="replace").strip().splitlines()
+            output = (self.folder / LOG).read_text(errors="replace").strip().splitlines()
         except OSError:
-            said = []
-        return f"the lab's keeper has ended: {said[-1] if said else 'it was killed, or closed'}"
+            output = []
+        return f"the lab's supervisor has ended: {output[-1] if output else 'it was killed, or closed'}"
 
 
 def _freeze() -> None:
-    # What is imported stays shared with the children: their collections leave it alone.
+    # Imported objects stay shared with the children: their garbage collection skips them.
     gc.collect()
     gc.freeze()
 
 
 def main() -> None:
-    """Be the keeper."""
+    """Run as the supervisor."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     folder = Path(sys.argv[2])

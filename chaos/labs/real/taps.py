@@ -1,11 +1,11 @@
-"""Taps on links: between a client, or a slave, and the proxy of its link, and between that proxy and the server.
+"""Taps on links: between a client or slave and its link's proxy, and between that proxy and the server.
 
-Bytes pass unchanged, see :mod:`pairproof.chaos.labs.real.wires`. The proxy in between gives no hint which of its two
-connections belong together, so connections are let in one at a time. What one tap took and the other has not given is
-what the proxy holds, or has lost.
+Bytes pass unchanged, see :mod:`pairproof.chaos.labs.real.wires`. The proxy does not reveal which of its two connections
+belong together, so connections are accepted one at a time. The proxy holds, or has lost, the bytes that one tap
+received and the other has not forwarded.
 
-A :class:`StraightDoor` has no proxy behind it and sees both ends at once: strangers come to the master by one,
-and a pair that no lab started is captured by one.
+A :class:`StraightDoor` has no proxy behind it and observes both ends: rogue peers use one to reach the master, and
+``capture`` uses one for a pair outside any lab.
 """
 
 from __future__ import annotations
@@ -21,21 +21,19 @@ from .addresses import LinkPorts
 from .wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Forwarder, Wire, nothing
 
 PAIRED_S = 3.0
-"""How long the proxy has to lead a new connection to the other tap."""
+"""Time for the proxy to lead a new connection to the other tap."""
 MAX_WAITING = 256
-"""Connections of one link that are not let in yet, or of all strangers."""
+"""Connections of one link, or of all rogue peers, that wait to be accepted."""
 
 
 class Listener(Protocol):
-    """Who hears what passes overheard links, see :attr:`pairproof.chaos.plan.Plan.listener`."""
+    """Receives the bytes of overheard links, see :attr:`pairproof.chaos.plan.Plan.listener`."""
 
     def forwarder(self, who: str, link: str) -> Forwarder:
-        """One more connection of this link, whose client is this node, or a stranger."""
+        """The forwarder of a new connection of this link, whose client is this node or a rogue peer."""
 
 
 class Sink(Protocol):
-    """Who is told of what ears hear."""
-
     add: Callable[..., None]
     """Records an event, see :meth:`pairproof.harness.history.Recorder.add`."""
 
@@ -43,29 +41,25 @@ class Sink(Protocol):
         """The time of events, ns."""
 
     def note(self, kind: str, *columns: object) -> None:
-        """A row for the driver's reader of traces, now."""
+        """Record a row now for the driver's trace reader."""
 
 
 def forwarders(link: LinkPlan, listener: Listener | None) -> Callable[[], Forwarder]:
-    """What makes the connections of a link."""
+    """Makes the connections of a link."""
     if listener is None or not link.is_overheard:
         return Forwarder
     return partial(listener.forwarder, link.near, link.name)
 
 
 class Door:
-    """Where somebody can connect, and connections that lead on from there to ``to``."""
-
     def __init__(self, address: Address, to: Address) -> None:
         self.address = address
         self.to = to
         self.forwarders: list[Forwarder] = []
         self.connections = 0
-        """Those that were let in so far."""
         self.gone = {"up": [0, 0], "down": [0, 0]}
-        """Bytes of connections that are over."""
+        """Bytes of ended connections."""
         self.severed = 0
-        """Connections that neither side ended first."""
         self._listener: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -122,7 +116,7 @@ class Door:
 
 
 class Tap(Door):
-    """Both taps of one link. ``to``: its server. ``buffer``: of its sockets, bytes; 0: the system decides."""
+    """Both taps of one link. ``to``: its server. ``buffer``: of its sockets, bytes; 0: the system's default."""
 
     def __init__(self, way: LinkPorts, to: Address, forwarder: Callable[[], Forwarder], buffer: int = 0) -> None:
         super().__init__(way.near, to)
@@ -130,7 +124,6 @@ class Tap(Door):
         self.forwarder = forwarder
         self.buffer = buffer
         self.is_rogue_master = False
-        """Whether it leads to somebody in its server's place."""
         self._far_listener: asyncio.Server | None = None
         self._waiting: deque[Forwarder] = deque()
         self._lets_in = False
@@ -150,8 +143,8 @@ class Tap(Door):
 
     def came(self) -> Wire:
         forwarder = self.forwarder()
-        near = Wire(forwarder.client_said, lambda wire: self._queue(forwarder), self.buffer)
-        near.gives = forwarder.client_hears
+        near = Wire(forwarder.client_sent, lambda wire: self._queue(forwarder), self.buffer)
+        near.gives = forwarder.client_receives
         near.stalls = lambda: forwarder.stalled(CLIENTS)
         near.ended = lambda how: self.over(forwarder, CLIENTS, how)
         forwarder.wires.append(near)
@@ -183,10 +176,10 @@ class Tap(Door):
                     self.connections += 1
                     forwarder.stand()
                 else:
-                    # The proxy accepted for a server that is not there, as it does, and hung up.
+                    # The proxy accepted for an absent server, as it does, and closed the connection.
                     near.end("peer")
             except OSError:
-                # TimeoutError, too.
+                # Includes TimeoutError.
                 forwarder.reset()
             finally:
                 self._let_in = None
@@ -194,8 +187,8 @@ class Tap(Door):
 
     def _from_proxy(self) -> Wire:
         forwarder = self._let_in
-        wire = Wire(forwarder.server_hears if forwarder is not None else nothing, buffer=self.buffer)
-        # Told of what goes on to the server, before it does.
+        wire = Wire(forwarder.server_receives if forwarder is not None else nothing, buffer=self.buffer)
+        # Receives the bytes for the server before the server does.
         wire.opened = lambda wire: self.spawn(self._reach_server(forwarder, wire))
         return wire
 
@@ -203,7 +196,7 @@ class Tap(Door):
         if forwarder is None or forwarder is not self._let_in or len(forwarder.wires) != len((CLIENTS, SERVERS)):
             wire.end("reset")
             return
-        far = Wire(forwarder.server_said, buffer=self.buffer)
+        far = Wire(forwarder.server_sent, buffer=self.buffer)
         far.other, wire.other = wire, far
         far.stalls = lambda: forwarder.stalled(SERVERS)
         far.ended = lambda how: self.over(forwarder, SERVERS, how)
@@ -220,13 +213,11 @@ class Tap(Door):
 
 
 class StraightDoor(Door):
-    """Connections lead straight on to ``to``."""
-
     def __init__(
         self, address: Address, to: Address, forwarder: Callable[[], Forwarder],
         unreached: Callable[[OSError], None] = nothing, patience_s: float | None = FLUSHED_S,
     ) -> None:  # fmt: skip
-        """``unreached``: told why nobody could be reached; ``patience_s``: see :class:`Wire`."""
+        """``unreached``: called with the reason when a connect fails; ``patience_s``: see :class:`Wire`."""
         super().__init__(address, to)
         self.forwarder = forwarder
         self.unreached = unreached
@@ -235,18 +226,17 @@ class StraightDoor(Door):
     def came(self) -> Wire:
         forwarder = self.forwarder()
 
-        def said(data: bytes) -> None:
-            forwarder.client_said(data)
-            forwarder.server_hears(data)
+        def received(data: bytes) -> None:
+            forwarder.client_sent(data)
+            forwarder.server_receives(data)
 
-        near = Wire(said, lambda wire: self.spawn(self._reach(forwarder)), patience_s=self.patience_s)
+        near = Wire(received, lambda wire: self.spawn(self._reach(forwarder)), patience_s=self.patience_s)
         near.ended = lambda how: self.over(forwarder, CLIENTS, how)
         forwarder.wires.append(near)
         return near
 
-    def far(self, said: Callable[[bytes], None]) -> Wire:
-        """The server's side of a connection."""
-        return Wire(said, patience_s=self.patience_s)
+    def far(self, received: Callable[[bytes], None]) -> Wire:
+        return Wire(received, patience_s=self.patience_s)
 
     async def _reach(self, forwarder: Forwarder) -> None:
         if len(self.forwarders) >= MAX_WAITING:
@@ -254,11 +244,11 @@ class StraightDoor(Door):
             return
         self.forwarders.append(forwarder)
 
-        def said(data: bytes) -> None:
-            forwarder.server_said(data)
-            forwarder.client_hears(data)
+        def received(data: bytes) -> None:
+            forwarder.server_sent(data)
+            forwarder.client_receives(data)
 
-        near, far = forwarder.wires[0], self.far(said)
+        near, far = forwarder.wires[0], self.far(received)
         far.other, near.other = near, far
         far.ended = lambda how: self.over(forwarder, SERVERS, how)
         forwarder.wires.append(far)
@@ -269,7 +259,7 @@ class StraightDoor(Door):
             near.end("reset")
         else:
             if forwarder.is_over:
-                # The client did not wait.
+                # The client closed before.
                 far.end("reset")
                 return
             self.connections += 1

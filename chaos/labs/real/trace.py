@@ -1,9 +1,8 @@
-"""What a process tells of its inside, as lines of a file.
+"""A process's trace of its internal events, as lines of a file.
 
-A line is a JSON array [t, kind, ...columns] and is written, with one write and no buffer, before the process goes on:
-so kill -9 loses none, and whatever somebody else sees it do later has a later time. ``t`` is CLOCK_MONOTONIC in ns,
-which all processes of a machine share. A trace that cannot be written ends the node: without it the trial could not be
-judged.
+A line is a JSON array [t, type, ...columns] and is written, with one unbuffered write, before the process continues:
+kill -9 loses none, and any later observation of it has a later time. ``t`` is CLOCK_MONOTONIC in ns, common to all
+processes of a machine. A failed write ends the node: without the trace the trial could not be judged.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ READ_BYTES = 1 << 20
 
 
 class Trace:
-    """Writes one node's lines to ``path``, which is created, or added to."""
+    """Writes one node's lines to ``path``, which is created or appended to."""
 
     def __init__(self, path: Path) -> None:
         self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -33,7 +32,7 @@ class Trace:
         os.close(self.fd)
 
     def write(self, line: str) -> None:
-        """Write ``line`` and its end, all or LabError."""
+        """Write ``line`` and a newline completely, or raise LabError."""
         data = line.encode() + b"\n"
         try:
             written = os.write(self.fd, data)
@@ -44,17 +43,17 @@ class Trace:
 
 
 class TraceReader:
-    """Reads a trace while it is written. A line that has no end yet waits, and that of a killed node for ever."""
+    """Reads a growing trace. An incomplete line is kept until its end arrives; a killed node's is never returned."""
 
     def __init__(self, path: Path, kinds: Mapping[str, tuple[str, ...]] | None = None) -> None:
-        """``kinds``: names of the columns behind time and kind, where no others can be there."""
+        """``kinds``: columns behind time and type, for traces with a fixed set of types."""
         self.path = path
         self.kinds = kinds
         self._at = 0
         self._rest = b""
 
     def read(self) -> list[Row]:
-        """The whole lines since the last call, oldest first; none where the file is not there yet.
+        """The complete lines since the last call, oldest first; empty if the file does not exist yet.
 
         LabError for a line that no node can have written.
         """
@@ -81,5 +80,5 @@ class TraceReader:
         except (ValueError, TypeError, KeyError):
             known = False
         if not known:
-            raise LabError(f"{self.path}: no line of a trace: {line[:100]!r}; is somebody else writing there?")
+            raise LabError(f"{self.path}: not a line of a trace: {line[:100]!r}; is another process writing there?")
         return list(row)

@@ -1,8 +1,8 @@
-"""Faults that begin where a node passes a point: it stands still there until the fault has begun.
+"""Faults that begin when a node passes a point: it stops there until the fault has begun.
 
-Only nodes that obey the lab do so, see :class:`~pairproof.chaos.labs.real.control.Control`. Of a JVM only the thread
-that passes stands still. Nobody waits for the lab for long: where it is busy with something else, such as another
-node's start, the fault begins later than that point.
+Only nodes that obey the lab do so, see :class:`~pairproof.chaos.labs.real.control.Control`. In a JVM only the passing
+thread stops. The stop is short: while the lab is busy, such as with another node's start, the fault begins after that
+point.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Triggers:
     def __init__(self, world: World) -> None:
         self.world = world
         self.armed: dict[tuple[str, str], list[tuple[int, Callable[[], None]]]] = {}
-        """By node and point: at which passing, and what begins then."""
+        """By node and point: the number of the pass, and the fault that begins then."""
         self._controls: dict[str, Control] = {}
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
@@ -40,11 +40,11 @@ class Triggers:
             control.set("goes", control.get("stops"))
 
     def is_due(self) -> bool:
-        """Whether a node stands still where something is armed."""
+        """Whether a node has stopped at an armed point."""
         return any(each.get("stops") > each.get("goes") for each in self._controls.values())
 
     def fire(self) -> bool:
-        """Begin what is due, then let its node go on; whether there was anything."""
+        """Begin the armed faults of stopped nodes, then let the nodes continue; returns whether there were any."""
         due = [(node, each) for node, each in self._controls.items() if each.get("stops") > each.get("goes")]
         for node, control in due:
             stops = control.get("stops")
@@ -56,7 +56,7 @@ class Triggers:
     def _fire(self, node: str, point: str, passed: int) -> None:
         waiting = self.armed[node, point]
         self.armed[node, point] = [each for each in waiting if each[0] > passed]
-        # Before anything begins: a node that comes up again meanwhile may pass on.
+        # Before any fault begins: a node that restarts in between may pass on.
         self._set(node, point)
         for at, begin in waiting:
             if at <= passed:

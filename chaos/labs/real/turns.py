@@ -1,7 +1,7 @@
-"""Trials that are played at once on a machine start their nodes one after the other.
+"""Concurrent trials on one machine start their nodes in turn.
 
-A start takes a core or two for seconds, and what follows mostly waits. Where several trials start together all of them
-are starved: nodes stand still for seconds, and what that left open is played again.
+A start uses one or two cores for seconds; the rest of a trial mostly waits. Concurrent starts would starve each other:
+nodes would stall for seconds, and the trials would be unknown and repeated.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 CORES = 2
-"""What a trial's start keeps busy."""
+"""Cores that a trial's start uses."""
 LONGEST_S = 120.0
-"""After which a trial starts although it is not its turn: somebody may hang."""
+"""A trial starts after this wait without its turn: another process may hang."""
 LOOK_S = 0.05
 
 
 @contextmanager
 def turn(folder: Path | None = None, longest_s: float = LONGEST_S) -> Iterator[None]:
-    """It is this process's turn to start nodes, or ``longest_s`` have passed.
+    """Wait for this process's turn to start nodes, at most ``longest_s``.
 
-    ``folder``: where the locks lie that the processes of one user share; a machine's folder for temporary files. Where
-    they cannot be made, it is everybody's turn.
+    ``folder``: of the locks that one user's processes share; default: the machine's temporary folder. Where locks
+    cannot be made, there is no wait.
     """
     held = _wait(folder or Path(tempfile.gettempdir()), longest_s)
     try:
         yield
     finally:
         if held is not None:
-            # Nodes that were forked meanwhile have this file open, too: closing it here would not be enough.
+            # Forked nodes have this file open, too: closing it here would not release the lock.
             fcntl.flock(held, fcntl.LOCK_UN)
             os.close(held)
 

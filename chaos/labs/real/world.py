@@ -1,7 +1,7 @@
-"""The world of a trial with real processes: its bench, links and nodes, real time, and what is seen of them.
+"""The world of a trial with real processes: its environment, links and nodes, real time, and evidence.
 
-Clients and consumers live in this process, on the same loop as the taps; the loop turns only while a call lasts, and
-every one is short but those that are meant to let time pass.
+Clients and consumers run in this process, on the same loop as the taps. The loop turns only during a call, and every
+call is short except those that let time pass.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ....harness.errors import LabError, PairproofError, Unable
 from ....harness.history import Recorder
 from ....harness.trials.schedule import Args
-from ...plan import Plan, check_place
+from ...plan import Plan, check_target
 from .control import HOOKS
 from .environment import Environment
 from .evidence import Evidence
@@ -32,18 +32,17 @@ T = TypeVar("T")
 DRAIN_S = 0.004
 """Bytes on one machine arrive within microseconds; the loop then has to turn."""
 TICK_S = 0.005
-"""How often the nodes' traces are read where something is waited for."""
+"""Interval of reading the nodes' traces during a wait for something."""
 LOOK_S = 0.02
-"""And where nothing is."""
+"""The same otherwise."""
 LOOKS = 50
-"""After so many ticks it is looked whether the bench still stands."""
+"""Ticks between two checks of the environment."""
 
 
 class World:
-    """See the module. ``settings`` are complete: the target has filled in its defaults."""
+    """``settings`` are complete: the target has added its defaults."""
 
     processes: Processes
-    """Set by the session."""
 
     def __init__(self, environment: Environment, plan: Plan, settings: Args, seed: str) -> None:
         self.environment = environment
@@ -65,11 +64,10 @@ class World:
         self.is_closed = False
         self.watch = Watch(self.loop, self._watched)
         self._wrong: BaseException | None = None
-        """What went wrong on the loop first, where nobody was called who could have raised it."""
+        """The first failure on the loop that no caller could raise."""
         self.loop.set_exception_handler(self._went_wrong)
 
     def _watched(self) -> Iterator[Watched]:
-        """All that must be punctual; a thread asks."""
         yield harness()
         yield from self.environment.helpers()
         for node in list(self.nodes.values()):
@@ -77,11 +75,10 @@ class World:
                 yield Watched("node", node.name, node.pid, partial(getattr, node, "halted"))
 
     def serves(self, node: RealNode) -> bool:
-        """Whether its process lives and has come so far that it takes connections."""
+        """Whether its process runs and accepts connections."""
         return node.is_up and (node.name, node.incarnation) in self.evidence.ready
 
     def refresh(self) -> None:
-        """Open the links to servers that serve, shut those to others."""
         self.run(self.refreshed())
 
     async def refreshed(self) -> None:
@@ -91,7 +88,7 @@ class World:
     # Time.
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something on the loop; LabError if anything of the lab has failed meanwhile."""
+        """Run a coroutine on the loop; LabError if any part of the lab has failed."""
         result = self.loop.run_until_complete(work)
         if isinstance(self._wrong, PairproofError):
             raise self._wrong
@@ -115,7 +112,7 @@ class World:
                 return True
             left_s = (ends - time.monotonic_ns()) / 1e9
             if left_s <= 0 and not is_extended:
-                # For as long as the machine was late, but once, and by no more than as much again.
+                # As long as the machine was late, but once only, and at most twice the wait.
                 ends, is_extended = ends + min(limit_ns, self.watch.stalls.total_ns(began)), True
                 left_s = (ends - time.monotonic_ns()) / 1e9
             if left_s <= 0 or tick % LOOKS == 0:
@@ -126,8 +123,9 @@ class World:
         return False
 
     async def passed(self, ends: float, is_due: Callable[[], bool] | None) -> None:
-        """Let time pass, until ``ends`` or something is due; evidence is read meanwhile, since what files show is dated
-        by when they were read."""
+        """Let time pass, until ``ends`` or an armed fault is due. Evidence is read regularly, since file contents are
+        dated by their reading.
+        """
         look_s = LOOK_S if is_due is None else TICK_S
         while (left_s := ends - time.monotonic()) > 0 and not (is_due and is_due()):
             self.evidence.poll()
@@ -138,27 +136,25 @@ class World:
         return self.evidence.now()
 
     def aside(self, work: Callable[[], T]) -> T:
-        """Do something that takes its time in a thread: clients, taps and consumers go on."""
+        """Run slow work in a thread: clients, taps and consumers continue."""
         return self.run(asyncio.to_thread(work))
 
     def drained(self) -> None:
-        """What nodes have sent so far is heard."""
         self.run(asyncio.sleep(DRAIN_S))
         self.environment.drain()
         self.evidence.poll()
 
-    # What is where.
+    # Nodes and links.
 
     def node(self, name: str) -> RealNode:
-        """A node; UsageError for one that this trial does not have."""
-        check_place(name, self.nodes, "node")
+        check_target(name, self.nodes, "node")
         return self.nodes[name]
 
     def obedient(self, name: str, hook: str) -> RealNode:
-        """A node that obeys this number of its control file; Unable for one that does not."""
+        """A node that obeys this number of its control file; Unable otherwise."""
         found = self.node(name)
         if hook not in found.program.hooks:
-            raise Unable(f"{name} has no seam for its {HOOKS[hook]}: it does not obey the lab there")
+            raise Unable(f"{name} has no hook for its {HOOKS[hook]}")
         return found
 
     def stored(self, name: str) -> tuple[RealNode, Store]:
@@ -169,6 +165,5 @@ class World:
         return found, found.store
 
     def link(self, name: str) -> Link:
-        """A link; UsageError for one that this trial does not have."""
-        check_place(name, self.links.by_name, "link")
+        check_target(name, self.links.by_name, "link")
         return self.links.by_name[name]

@@ -1,4 +1,4 @@
-"""What ails one machine while a fault lasts: a number that says how much, and counts of what it has done so far."""
+"""An active fault of one machine: its amount, and counts of its effects so far."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class ActiveFault:
-    """One fault's hold on one machine. ``amount``: ms, where the trouble has a size."""
+    """``amount``: ms, for faults with an amount."""
 
     __slots__ = ("amount", "effect")
 
@@ -16,6 +16,6 @@ class ActiveFault:
 
 
 def count(fault_abilities: Iterable[ActiveFault], what: str, amount: int = 1) -> None:
-    """Add to what each of them has done."""
+    """Add to each fault's count of this effect."""
     for each in fault_abilities:
         each.effect[what] = each.effect.get(what, 0) + amount

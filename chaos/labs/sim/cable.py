@@ -1,12 +1,11 @@
-"""A simulated machine's network cable, and what waits while it is pulled.
+"""A simulated machine's network cable, and the traffic that waits while it is pulled.
 
-Bytes that the machine sends stay in its sockets' buffers, bytes for it in their senders': they are in flight, and their
-senders feel it. The ends of connections wait with them, and so do attempts to connect, from here or to here, until
-their own time is up. All of it goes on, in order, when the cable is plugged in: first what the machine had to say,
-since what it hears then makes it say more.
+Bytes from the machine stay in its sockets' buffers, bytes for it in their senders': they are in flight, and cause
+back-pressure. Ends of connections wait with them, and so do connects in either direction, until they time out. When the
+cable is plugged in, everything continues in order: the machine's own traffic first, since it reacts to received bytes
+by sending more.
 
-Left out: TCP's growing pauses between its tries, so all goes on at once; and that it gives a connection up after a
-quarter of an hour.
+Left out: TCP's growing retransmission gaps (everything continues at once), and its timeout of a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from typing import Any
 from .active_fault import ActiveFault, count
 
 Waiting = tuple[Callable[..., Any], tuple[Any, ...]]
-"""What will be seen to later: a function, and its arguments."""
+"""A postponed call: a function, and its arguments."""
 
 
 class Cable:
-    """``pulled``: the troubles that keep it out. Sockets' buffers and connects' time limits bound what waits."""
+    """``pulled``: the faults that disconnect it. Socket buffers and connect timeouts limit the waiting traffic."""
 
     __slots__ = ("_incoming", "_outgoing", "pulled")
 
@@ -32,26 +31,23 @@ class Cable:
         self._incoming: deque[Waiting] = deque()
 
     def keep_outgoing(self, chunk: bytes | None, function: Callable[..., Any], *arguments: Any) -> None:
-        """Bytes that do not leave, or (None) the end of a connection that its peer does not learn of."""
         self._count(chunk)
         self._outgoing.append((function, arguments))
 
     def keep_incoming(self, chunk: bytes | None, function: Callable[..., Any], *arguments: Any) -> None:
-        """Bytes, or the end of a connection, that do not arrive."""
         self._count(chunk)
         self._incoming.append((function, arguments))
 
     def keep_connect(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """An attempt that nobody answers."""
         count(self.pulled, "connects_unanswered")
         self._outgoing.append((function, arguments))
 
     def forget(self, sender: object) -> None:
-        """What a dead machine's socket, the first argument of what it sends, still held is gone."""
+        """Discard the waiting traffic of a dead machine's socket, the first argument of its calls."""
         self._outgoing = deque(each for each in self._outgoing if each[1][0] is not sender)
 
     def plug_in(self, fault: ActiveFault) -> None:
-        """Let all go on, unless another trouble keeps, or on the way takes, the cable out."""
+        """End a fault. Unless another one pulls the cable, let the waiting traffic continue."""
         self.pulled.remove(fault)
         for waiting in (self._outgoing, self._incoming):
             while waiting and not self.pulled:

@@ -1,22 +1,20 @@
-"""A disk with a page cache: writes are visible at once, a flush makes them durable, a power loss takes the rest.
+"""A disk with a page cache: writes are visible at once, a flush makes them durable, a power loss drops the rest.
 
-A *process* crash keeps everything that was written. A *machine* crash keeps what had been flushed and, of the
-commit log's unflushed bytes, what ``keep`` says: ``none``, ``half`` (the first half, in log order, up to a sector's
-begin), ``hole`` (a lost sector, with later bytes kept) or ``all``. What is derived from the log, and small files, lose
-all that was not flushed, save under ``all``. Under ``some`` each dirty sector of each file is kept or lost on its own,
-as an operating system writes pages back: derived files may know more than the log, or one more than another. Under
-``derived`` queues and index know of all of it, and the log keeps nothing that was not flushed. A file that was never
-flushed does not survive unless something of it is kept; one of the log does, too, if a later one does, since a journal
-keeps the order in which files are made.
+A *process* crash loses no write. A *machine* crash loses unflushed bytes, except those of the commit log that ``keep``
+names: ``none``, ``half`` (the first half, in log order, to a sector boundary), ``hole`` (a lost sector, with later
+bytes kept) or ``all``. Derived and small files lose all unflushed bytes, except under ``all``. Under ``some`` each
+dirty sector of each file is kept or lost independently, as an operating system writes pages back: derived files may be
+ahead of the log, or of one another. Under ``derived`` queues and index keep everything, and the log keeps no unflushed
+byte. A file that was never flushed survives only if a part of it is kept. A log file also survives if a later one does,
+since a journal preserves the order of creation.
 
-The disk may *lie*: a flush ends as if it had worked, and only the file's name is durable. Its bytes stay dirty, so
-that a later honest flush of the same file makes up for it. It may be *full*: no file that needs room can be created,
-and no block be added to those of queues and index, which are sparse; the commit log's files, which have their whole
-size from the start, take every write. It may be *read-only*, as ext4
-becomes after an error: nothing can be created, renamed or removed, every flush fails, and what is written to files that
-are there stays in the page cache.
+The disk may *lie*: a flush reports success, and only the file's name is durable. The bytes stay dirty, so a later
+honest flush of the same file writes them. It may be *full*: no file that needs room can be created, and queues and
+index, which are sparse, get no new block; the commit log's files are preallocated and accept every write. It may be
+*read-only*, as ext4 after an error: nothing can be created, renamed or removed, every flush fails, and writes to
+existing files stay in the page cache.
 
-It has a size: a store that needs more ends its process (:class:`Overgrown`), and the trial.
+Its size is limited: a store that needs more ends its process (:class:`Overgrown`), and the trial.
 
 Left out: a drive's own cache, which one honest flush would empty for all files; errors of a single write; bit rot; the
 signal that ends a process which writes to a clean page of a read-only file.
@@ -34,18 +32,17 @@ from .active_fault import ActiveFault, count
 
 SECTOR = 512
 ODDS = 0.5
-"""Of a dirty sector to be lost, where some are."""
+"""Probability that a dirty sector is lost under ``some``."""
 BLOCK = 4_096
 SPARSE = ("consumequeue/", "index/")
 LOG = "commitlog/"
 
 Range = tuple[int, int]
 Part = tuple[str, int, int]
-"""Of a file: its name, begin and end."""
 
 
 class ReadOnly(StoreError):
-    """The disk takes no writes: whoever tried can not go on."""
+    """The disk accepts no writes, so the writer cannot continue."""
 
 
 STORE_BYTES = 64 * 1024 * 1024
@@ -53,35 +50,33 @@ STORE_BYTES = 64 * 1024 * 1024
 
 
 class Loss(NamedTuple):
-    """What a power loss took."""
-
     bytes: int
-    """Of the commit log."""
+    """Lost bytes of the commit log."""
     lied: bool
-    """Whether a flush that had ended covered anything that is lost, of whichever file."""
+    """Whether a finished flush of any file had covered a lost byte."""
 
 
 class Flush(NamedTuple):
-    """A flush under way: the ranges that were dirty when it began, and the troubles that make a lie of it."""
+    """A flush in progress: the ranges that were dirty at its start, and the faults that make it lie."""
 
     taken: list[tuple[SimFile, list[Range]]]
     lies: tuple[ActiveFault, ...]
 
 
 class SimFile:
-    """One file: what a reader sees, what a power loss leaves, and the ranges in which they may differ."""
+    """One file: its visible bytes, its durable bytes, and the ranges in which they may differ."""
 
     __slots__ = ("blocks", "cache", "dirty", "durable", "feigned", "full", "on_disk", "size")
 
     def __init__(self, size: int, full: list[ActiveFault] | None = None) -> None:
         self.size = size
-        # Of a sparse file: its disk's troubles with room, and which blocks it has.
+        # For a sparse file: its disk's space faults, and its allocated blocks.
         self.full = full
         self.blocks: set[int] = set()
         self.cache = bytearray(size)
         self.durable = bytearray(size)
         self.dirty: list[Range] = []
-        # What a lying disk has called durable.
+        # Ranges whose flush a lying disk has reported.
         self.feigned: list[Range] = []
         self.on_disk = False
 
@@ -101,7 +96,7 @@ class SimFile:
     def _take_room(self, at: int, data: bytes) -> None:
         needed = range(at // BLOCK, (at + len(data) - 1) // BLOCK + 1)
         if self.full and (new := [block for block in needed if block not in self.blocks]):
-            # Zeros where nothing was ever written need no block.
+            # Zeros in a range that was never written need no block.
             if any(any(data[max(0, block * BLOCK - at) : (block + 1) * BLOCK - at]) for block in new):
                 count(self.full, "files_refused")
                 raise StoreFull(f"no room for {len(data)} bytes at {at}")
@@ -109,26 +104,23 @@ class SimFile:
         self.blocks.update(needed)
 
     def make_durable(self, ranges: list[Range]) -> None:
-        """What the page cache holds in these ranges survives a power loss from now on."""
         self.on_disk = True
         for lo, hi in ranges:
             self.durable[lo:hi] = self.cache[lo:hi]
 
 
 class SimDisk:
-    """The store directory of one node; survives every crash of it, as far as the crash's kind allows."""
-
     def __init__(self) -> None:
         self.files: dict[str, SimFile] = {}
         self.lies: list[ActiveFault] = []
         self.full: list[ActiveFault] = []
         self.read_only: list[ActiveFault] = []
         self.capacity: Callable[[], int] | None = None
-        """How many bytes it may hold; None: as many as it is given."""
+        """Most bytes that it may hold; None: no limit."""
         self._made = 0
-        """Bytes of files since it was known how many it holds, and those: what it holds at most."""
+        """Upper bound of its size: bytes of new files since the last count, plus that count."""
 
-    # What a node may do.
+    # Calls of a node.
 
     def names(self, folder: str) -> list[str]:
         prefix = f"{folder}/" if folder else ""
@@ -156,7 +148,6 @@ class SimDisk:
         return file
 
     def delete(self, name: str) -> None:
-        """Remove, durably."""
         if name in self.files:
             self.check_writable(name)
             del self.files[name]
@@ -172,12 +163,12 @@ class SimDisk:
         file.write(0, data)
 
     def read_whole(self, name: str) -> bytes | None:
-        """All of the file as any process sees it; None if it is not there."""
+        """The whole file as any process sees it; None if it does not exist."""
         file = self.files.get(name)
         return None if file is None else bytes(file.cache)
 
     def rename(self, old: str, new: str) -> None:
-        """Another name for the file, durably; what of its bytes is dirty stays dirty."""
+        """Rename the file, durably; its dirty bytes stay dirty."""
         if old in self.files:
             self.check_writable(old)
             self.files[new] = self.files.pop(old)
@@ -187,7 +178,6 @@ class SimDisk:
         self.finish_flush(self.begin_flush([name]))
 
     def check_writable(self, what: str) -> None:
-        """ReadOnly if nothing can be written."""
         if self.read_only:
             count(self.read_only, "writes_refused")
             raise ReadOnly(f"{what}: read-only file system")
@@ -199,15 +189,15 @@ class SimDisk:
             if self._made > (most := self.capacity()):
                 raise Overgrown(f"it grows without bound: its store needs more than {most:,} bytes")
 
-    # What its operator does.
+    # Calls of its operator.
 
     def place(self, name: str, data: bytes) -> None:
-        """A file that is there, and durable, whatever troubles the disk."""
+        """Add a durable file, regardless of the disk's faults."""
         file = self.files[name] = SimFile(len(data))
         file.cache[:] = data
-        _settle(file)
+        _make_durable(file)
 
-    # What its machine does.
+    # Calls of its machine.
 
     def begin_flush(self, names: list[str]) -> Flush:
         files = [self.files[name] for name in names if name in self.files]
@@ -215,7 +205,7 @@ class SimDisk:
 
     @staticmethod
     def finish_flush(flush: Flush) -> None:
-        """The flush is through: the ranges that were dirty when it began are durable, or said to be."""
+        """End the flush: the ranges that were dirty at its start become durable, unless it lies."""
         for file, dirty in flush.taken:
             if flush.lies:
                 _feign(file, dirty, flush.lies)
@@ -227,7 +217,7 @@ class SimDisk:
                 file.feigned = [each for each in file.feigned if each not in dirty]
 
     def lose_power(self, keep: str) -> Loss:
-        """A machine crash: unflushed bytes are lost as ``keep`` says."""
+        """A machine crash: unflushed bytes are lost according to ``keep``."""
         lost, lied = 0, False
         if keep != "all":
             pending = [(name, lo, hi) for name in sorted(self.files) for lo, hi in _merged(self.files[name].dirty)]
@@ -242,21 +232,21 @@ class SimDisk:
                 del self.files[name]
             else:
                 log_goes_on = log_goes_on or name.startswith(LOG)
-                _settle(file)
+                _make_durable(file)
         return Loss(lost, lied)
 
     def image(self) -> SimDisk:
-        """A copy of the store as any process sees it now, page cache included, on a disk that holds it all."""
+        """A copy of the store as any process sees it now, with the page cache, on a disk that holds all of it."""
         copy = SimDisk()
         for name, file in self.files.items():
             copy.files[name] = SimFile(file.size, None if file.full is None else copy.full)
             copy.files[name].blocks |= file.blocks
             copy.files[name].cache[:] = file.cache
-            _settle(copy.files[name])
+            _make_durable(copy.files[name])
         return copy
 
     def replace(self, store: SimDisk) -> None:
-        """Another store takes this one's place; the disk's own troubles stay."""
+        """Replace the store; the disk's own faults stay."""
         self.files = store.image().files
         for file in self.files.values():
             if file.full is not None:
@@ -278,8 +268,7 @@ def _is_gone(file: SimFile) -> bool:
     return not file.on_disk and file.cache == file.durable
 
 
-def _settle(file: SimFile) -> None:
-    """What is there is what the disk holds."""
+def _make_durable(file: SimFile) -> None:
     file.durable[:] = file.cache
     file.on_disk = True
     file.dirty, file.feigned = [], []
@@ -296,7 +285,7 @@ def _merged(dirty: list[Range]) -> list[Range]:
 
 
 def _scattered(pending: list[Part]) -> list[Part]:
-    """Sectors that are lost, each for itself; which, is decided by what is dirty."""
+    """The sectors that are lost, drawn independently; the dirty ranges seed the draw."""
     lots = Random(repr(pending))
     return [
         (name, max(lo, at), min(hi, at + SECTOR))
@@ -307,7 +296,6 @@ def _scattered(pending: list[Part]) -> list[Part]:
 
 
 def _lost(pending: list[Part], keep: str) -> list[Part]:
-    """The part of the unflushed ranges that a power loss takes."""
     if keep == "none":
         return pending
     if keep == "derived":
@@ -317,7 +305,7 @@ def _lost(pending: list[Part], keep: str) -> list[Part]:
 
 
 def _end_lost(pending: list[Part], keep: str) -> list[Part]:
-    """The part of the log that goes under ``half`` and ``hole``."""
+    """The part of the log that is lost under ``half`` and ``hole``."""
     total = sum(hi - lo for _, lo, hi in pending)
     lost = []
     kept = total // 2
@@ -325,11 +313,11 @@ def _end_lost(pending: list[Part], keep: str) -> list[Part]:
         if kept >= hi - lo:
             kept -= hi - lo
             continue
-        # A disk writes whole sectors: what a lost one held before is all that is left of it.
+        # A disk writes whole sectors: a lost one has its old contents.
         first = max(lo, lo + kept - (lo + kept) % SECTOR)
         kept = 0
         if keep == "hole":
-            # One sector around the middle is lost, what lies behind it was written out.
+            # One sector around the middle is lost; later ones were written.
             lost.append((name, first, min(hi, first - first % SECTOR + SECTOR)))
             break
         lost.append((name, first, hi))

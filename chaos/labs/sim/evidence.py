@@ -1,7 +1,7 @@
-"""What every simulated trial records: its nodes' lives, whatever they are; a target's own readings are told the rest.
+"""The events of every simulated trial: incarnations of its nodes; a target's readings record the rest.
 
-An observer records before it forwards and after it receives, so the history's order is one that could have been seen
-from outside.
+An observer records before it forwards and after it receives, so an outside observer could have seen the history's
+order.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ from .network import End
 
 
 class Readings:
-    """What a target makes of what is seen of its nodes. This one makes nothing of it."""
+    """Converts observations of a target's nodes into events. The base class ignores them."""
 
     by_time: Collection[str] = ()
-    """Kinds of events that waiting alone makes, so that their number says nothing about nodes."""
+    """Event types that waiting alone produces, so their number is no evidence of nodes' activity."""
 
     def watcher(self, host: Host) -> Any:
-        """What a new node tells of itself to."""
+        """The watcher of a new node."""
 
     def starting(self, host: Host) -> None:
-        """A node is about to start on what its disk holds."""
+        """A node is about to start on its disk's contents."""
 
     def started(self, host: Host) -> None:
-        """A node is up."""
+        """A node has started."""
 
     def refused(self, host: Host) -> None:
-        """A node was about to start, and will not."""
+        """A node refused to start."""
 
     def opened(self, end: End, accepted: bool) -> None:
-        """A connection stands at this end."""
+        """A connection is open at this end."""
 
     def closed(self, end: End, how: str) -> None:
         """A connection ended at this end: local, peer or reset."""
 
     def log_end(self, node: str) -> int:
-        """Where the log of a node that runs, or ran last, ends."""
+        """The log end of a node that runs, or of its last incarnation."""
         return 0
 
     def replaced(self, host: Host) -> int | None:
-        """A node that is down has another store; where its log ends by its files."""
+        """A stopped node has another store; returns its log end by its files."""
 
 
 class Evidence(Observer):
-    """Records everything that is the same for all targets; ``readings``: the target's."""
+    """Records the events that are common to all targets; ``readings``: the target's."""
 
     readings = Readings()
 
@@ -70,7 +70,7 @@ class Evidence(Observer):
         self._point = point
         self.audits = 0
         self.addresses: Mapping[str, str] = {}
-        """Which node an address belongs to."""
+        """By address: its node."""
 
     def now(self) -> int:
         return self.kernel.now
@@ -84,7 +84,6 @@ class Evidence(Observer):
     # Nodes.
 
     def lab(self, healthy_ns: int, settings: Args) -> None:
-        """The lab itself: what a healthy client's call spends on the way, and what was set for it."""
         own = {key: value for key, value in settings.items() if key.startswith("lab.")}
         self.add(self.kernel.now, "lab", f="sim", value=healthy_ns, detail=json.dumps(own, sort_keys=True))
 
@@ -92,13 +91,12 @@ class Evidence(Observer):
         self.add(self.kernel.now, "config", name, detail=shown)
 
     def crashed(self, host: Host, how: str, lost: int, status: str | None = None, detail: str | None = None) -> None:
-        """A node went down; its ends of connections went with it. ``status``: see kind ``crash``."""
+        """A node went down, with its ends of connections. ``status``: see event type ``crash``."""
         self.add(self.kernel.now, "crash", host.name, host.incarnation, f=how, status=status, value=lost, detail=detail)
         for end in host.ends:
             self.closed(end, "local")
 
     def failed(self, host: Host, why: BaseException) -> None:
-        """A node ends by itself, for want of its disk perhaps."""
         status = "disk" if _is_for_its_disk(host, why) else "stuck" if isinstance(why, Stuck) else "own"
         self.crashed(host, "process", 0, status, described(why))
         if isinstance(why, Overgrown):
@@ -117,18 +115,18 @@ class Evidence(Observer):
         self.add(self.kernel.now, "stop", host.name, host.incarnation)
 
     def paused(self, host: Host, kind: str) -> None:
-        """A node stands still (``pause``), or goes on (``resume``)."""
+        """A node is paused (``pause``), or continues (``resume``)."""
         self.add(self.kernel.now, kind, host.name, host.incarnation)
 
     def clock_set(self, host: Host) -> None:
         self.add(self.kernel.now, "clock", host.name, value=host.skew_ms)
 
     def wiped(self, host: Host, f: str, whose: str | None = None) -> int:
-        """A node that is down has another store, ``empty`` or an older ``image``; how many bytes its log is shorter.
+        """A stopped node has another store, ``empty`` or an older ``image``; returns the bytes that its log lost.
 
-        ``whose``: the node whose store it was until now, if another's.
+        ``whose``: the previous owner of the store, if another node.
 
-        Its next start may cut that, a torn last record say, and is no ``cut`` of what the node had.
+        Its next start may truncate that log (a torn last record); this is not a ``cut`` of the node's earlier log.
         """
         before, end = self.readings.log_end(host.name), self.readings.replaced(host)
         self.add(self.kernel.now, "wipe", host.name, f=f, hi=end, detail=whose)

@@ -1,4 +1,4 @@
-"""A simulated machine with one process: the effects port of a sans-IO node, and what can happen to both."""
+"""A simulated machine with one process: the effects port of a sans-IO node, and the faults of both."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Crashed(BaseException):
 
 
 class Observer:
-    """What a lab wants to hear of a host: the accepted and connected ends, and the points that triggers wait for.
+    """A lab's observer of a host: accepted and connected ends, and the points of triggers.
 
-    ``armed`` holds the triggers by (host, point); empty, and no point is reported.
+    ``armed`` has the triggers by (host, point); while it is empty, no point is reported.
     """
 
     armed: Mapping[tuple[str, str], object] = {}
 
     def opened(self, end: End, accepted: bool) -> None:
-        """A connection stands at this end."""
+        """A connection is open at this end."""
 
     def closed(self, end: End, how: str) -> None:
         """It ended here: local, peer or reset."""
@@ -43,13 +43,13 @@ class Observer:
         """The host passed append, flush, send or recv."""
 
     def failed(self, host: Host, why: BaseException) -> None:
-        """What it runs raised this, and its process is about to end."""
+        """The host's code raised this exception, and its process is about to end."""
 
 
 class Host:
-    """One machine. ``node`` lives while the process runs; disk and name outlive it.
+    """One machine. ``node`` exists while the process runs; disk and name outlive it.
 
-    ``ways``: over which link an address is reached from here.
+    ``ways``: the link by which an address is reached from here.
     """
 
     def __init__(
@@ -62,16 +62,17 @@ class Host:
         self.observer = observer
         self.flush_ns = flush_ns
         self.flush_spread: tuple[int, Random] | None = None
-        """How uneven flushes are, see :func:`uneven`; None: each takes ``flush_ns``."""
-        # The lab's triggers: while there are none, nobody asks at every point.
+        """Variation of flush times, see :func:`uneven`; None: each takes ``flush_ns``."""
+        # The lab's triggers: while there are none, points need no check.
         self.armed: Mapping[tuple[str, str], object] = observer.armed
         self.disk = SimDisk()
         self.node: Node | None = None
         self.tested = False
-        """Whether its node is one of those that are tested: what such a one raises is its own crash."""
+        """Whether its node is under test: an exception is then its own crash."""
         self.acts = 0
-        """How often its node has acted: was called, or sent. Not what it does when bytes come, or when there is room
-        for some again: a proxy may pass them on one by one."""
+        """Number of its node's actions: calls and sends. Receiving bytes, or room for some, does not count: a proxy may
+        forward them one by one.
+        """
         self.incarnation = 0
         self.powered = True
         self.ends: dict[End, None] = {}
@@ -81,30 +82,28 @@ class Host:
         self.disk_slow: list[ActiveFault] = []
         self.dispatch_stalls: list[ActiveFault] = []
         self.held_threads: dict[Hashable, None] = {}
-        """Of its process: what did not get to run and waits for it, in order."""
+        """Work of its process that waits for a CPU, in order."""
         self.clock_skews: list[ActiveFault] = []
         self.cable = Cable()
-        # Of the process: they and what waits end with it.
+        # Of the process: these end with it.
         self.pauses: list[ActiveFault] = []
         self.waiting: deque[Waiting] = deque()
 
     @property
     def io(self) -> Host:
-        """A simulated machine is itself what its node acts through."""
         return self
 
     @property
     def skew_ms(self) -> int:
-        """How far its wall clock is ahead of the true time."""
         return sum(skew.amount for skew in self.clock_skews)
 
-    # Effects: what the node may do.
+    # Effects: calls of the node.
 
     def now(self) -> int:
         return self.kernel.now
 
     def wall_ms(self) -> int:
-        """A wall clock that starts at a fixed epoch, as far ahead as it was set."""
+        """A wall clock that starts at a fixed epoch, plus the set skew."""
         true = EPOCH_MS + self.kernel.now // MS
         if not self.clock_skews:
             return true
@@ -117,18 +116,18 @@ class Host:
         self.acts += 1
         taken = self.network.send(conn, data)
         if not self.tested:
-            self.network.asked += taken
+            self.network.sent_by_clients += taken
         return taken
 
     def peer(self, conn: End) -> str:
         return conn.peer.host.name
 
     def address(self, conn: End) -> tuple[str, int]:
-        """All machines have the same, since no law asks for it."""
+        """The same for all machines, since no law uses it."""
         return "127.0.0.1", 0
 
     def close(self, conn: End) -> None:
-        # Also where the network has closed it already, and this node has just not been told.
+        # Also if the network has closed it and this node has not been notified yet.
         if conn in self.ends:
             del self.ends[conn]
             self.observer.closed(conn, "local")
@@ -146,7 +145,7 @@ class Host:
             old[2] = None
 
     def runs(self, thread: Hashable) -> bool:
-        """Whether the thread that dispatches gets to run; a node has no other that asks."""
+        """Whether the dispatch thread gets to run; a node asks for no other."""
         if not self.dispatch_stalls:
             return True
         count(self.dispatch_stalls, "dispatches_held")
@@ -165,7 +164,7 @@ class Host:
         self.kernel.at(ends, self._flushed, self.disk.begin_flush(names), token, self.incarnation)
 
     def connect(self, address: str) -> None:
-        """Connect; what follows a ``#`` only tells one's own connections apart. Nobody is at an unknown address."""
+        """Connect; a suffix behind ``#`` distinguishes a client's connections. An unknown address has no answer."""
         link = self._way(address)
         if link is None:
             self.kernel.at(self.kernel.now, self._fail, address, self.incarnation)
@@ -177,10 +176,10 @@ class Host:
             answered = until
         self.kernel.at(answered, self._connect, address, self.incarnation, until)
 
-    # What happens to the node.
+    # Faults of the node.
 
     def start(self, build: Callable[[], Node]) -> None:
-        """Start the process on whatever the disk holds; raises what keeps it from that."""
+        """Start the process on its disk's contents; raises the reason if it cannot."""
         self.powered = True
         self.incarnation += 1
         self.disk.check_writable("lock")
@@ -191,7 +190,7 @@ class Host:
             pass
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Let the node act; a crash on the way ends what it was doing."""
+        """Call the node; a crash on the way unwinds it."""
         self.acts += 1
         try:
             function(*arguments)
@@ -201,26 +200,27 @@ class Host:
             self.fail(why)
 
     def fail(self, why: BaseException) -> None:
-        """The process ends by itself, and not in an orderly way. Raises what says nothing about a tested node."""
+        """The process ends by itself, not in an orderly way. Raises exceptions that are no evidence about a tested
+        node.
+        """
         if not self.tested or is_the_labs(why):
             raise why
         self.observer.failed(self, why)
         self.kill()
 
     def hold(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Let this wait until the paused process goes on."""
         self.waiting.append((function, arguments))
         count(self.pauses, "events_held")
 
-    def tell(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Let the node act as soon as it can."""
+    def notify(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call the node as soon as it can run."""
         if self.pauses:
             self.hold(self.call, function, *arguments)
         else:
             self.call(function, *arguments)
 
-    def hear(self, end: End, data: bytes) -> None:
-        """Bytes arrived. The network keeps those for a paused process: they fill a socket's buffer."""
+    def receive(self, end: End, data: bytes) -> None:
+        """Bytes arrived. The network holds those for a paused process: they fill a socket's buffer."""
         if self.node is not None:
             node = self.node
             try:
@@ -232,17 +232,17 @@ class Host:
             except (Exception, *ENDS) as why:
                 self.fail(why)
 
-    def hear_closed(self, end: End, how: str) -> None:
-        """The other side closed (``peer``), or a ``reset`` came."""
+    def receive_closed(self, end: End, how: str) -> None:
+        """The other side closed (``peer``), or a ``reset`` arrived."""
         if self.pauses:
-            self.hold(self.hear_closed, end, how)
+            self.hold(self.receive_closed, end, how)
         elif self.ends.pop(end, self) is None and self.node is not None:
             self.observer.closed(end, how)
             self.call(self.node.on_closed, end)
 
-    def hear_writable(self, end: End) -> None:
+    def receive_writable(self, end: End) -> None:
         if self.node is not None:
-            self.tell(self._goes_on, self.node.on_writable, end)
+            self.notify(self._goes_on, self.node.on_writable, end)
 
     def _goes_on(self, on_writable: Callable[[End], None], end: End) -> None:
         acts = self.acts - 1
@@ -257,13 +257,12 @@ class Host:
         self.ends.clear()
 
     def stop(self) -> None:
-        """SIGTERM: the node ends in an orderly way, then its process is gone."""
         if self.node is not None:
             self.call(self.node.on_stop)
         self.kill()
 
     def lose_power(self, keep: str) -> Loss:
-        """The machine is gone, and with it what had not been flushed. Peers hear nothing."""
+        """The machine loses power and all unflushed bytes. Its peers are not notified."""
         self._end_process()
         self.powered = False
         for end in list(self.ends):
@@ -272,21 +271,18 @@ class Host:
         return self.disk.lose_power(keep)
 
     def resume_disk(self) -> None:
-        """Held flushes end now, unless another stall goes on."""
         if not self.disk_stalls:
             held, self.held_flushes = self.held_flushes, []
             for flush, token in held:
                 self.kernel.at(self.kernel.now, self._flushed, flush, token, self.incarnation)
 
     def resume_dispatch(self) -> None:
-        """What did not get to run does now, unless another stall goes on."""
         if not self.dispatch_stalls:
             held, self.held_threads = self.held_threads, {}
             for thread in held:
                 self.timer(thread, self.kernel.now)
 
     def resume(self) -> None:
-        """The process goes on, with what waited for it in order, unless something else still, or again, pauses it."""
         while self.waiting and not self.pauses:
             function, arguments = self.waiting.popleft()
             function(*arguments)
@@ -296,7 +292,7 @@ class Host:
         for entry in self.timers.values():
             entry[2] = None
         self.timers.clear()
-        # What it asked the disk for dies with it: the bytes stay dirty.
+        # Its pending flushes end with it: the bytes stay dirty.
         self.held_flushes.clear()
         self.held_threads.clear()
         self.pauses.clear()
@@ -311,7 +307,7 @@ class Host:
             self.call(self.node.on_timer, key)
 
     def _ring_late(self, key: Hashable, entry: Entry) -> None:
-        # Something else that waited may have disarmed it, or armed it anew.
+        # Earlier pending work may have disarmed or rearmed it.
         if self.timers.get(key) is entry:
             self._ring(key, self.incarnation)
 
@@ -323,13 +319,13 @@ class Host:
             count(self.disk_stalls, "flushes_held")
             return
         if self.disk.read_only:
-            self.tell(self.disk.check_writable, "flush")
+            self.notify(self.disk.check_writable, "flush")
             return
-        # The disk works on while the process is paused; nobody is told.
+        # The disk continues while the process is paused; the process is not notified.
         self.disk.finish_flush(flush)
-        self.tell(self._tell_flushed, token)
+        self.notify(self._notify_flushed, token)
 
-    def _tell_flushed(self, token: Hashable) -> None:
+    def _notify_flushed(self, token: Hashable) -> None:
         node = self.node
         if node is not None:
             if self.armed:
@@ -341,9 +337,9 @@ class Host:
 
     def _fail(self, address: str, incarnation: int) -> None:
         if self.node is not None and incarnation == self.incarnation:
-            self.tell(self.node.on_connect_failed, address)
+            self.notify(self.node.on_connect_failed, address)
 
-    def _connect_again(self, address: str, incarnation: int, until: int, failure: Entry) -> None:
+    def _reconnect(self, address: str, incarnation: int, until: int, failure: Entry) -> None:
         link = self._way(address)
         if link is not None and self.kernel.now < until:
             failure[2] = None
@@ -356,32 +352,32 @@ class Host:
         link = self._way(address)
         assert link is not None
         server = link.host
-        # A proxy refuses for a server without its cable, too.
+        # A proxy also refuses for a server without its cable.
         cable = self.cable if self.cable.pulled or link.cuts else server.cable
         if cable.pulled:
             failure = self.kernel.at(until, self._fail, address, incarnation)
-            cable.keep_connect(self._connect_again, address, incarnation, until, failure)
+            cable.keep_connect(self._reconnect, address, incarnation, until, failure)
             return
         if link.cuts or server.node is None:
             count(link.cuts, "connections_refused")
-            self.tell(self.node.on_connect_failed, address)
+            self.notify(self.node.on_connect_failed, address)
             return
         near, far = self.network.join(link, self)
         self.ends[near] = None
         server.ends[far] = None
         self.observer.opened(far, True)
-        # A paused process has a kernel that accepts for it.
-        server.tell(server.node.on_accepted, far, link.port)
+        # A paused process's kernel accepts for it.
+        server.notify(server.node.on_accepted, far, link.port)
         if near.open and self.node is not None:
             self.observer.opened(near, False)
-            self.tell(self.node.on_connected, address, near)
+            self.notify(self.node.on_connected, address, near)
 
 
 def uneven(dice: Random, ns: int, spread: int) -> int:
-    """A time from 1/spread to spread times as long, short and long ones alike."""
+    """A time from 1/spread to spread times as long, log-uniform."""
     factor: float = spread ** dice.uniform(-1, 1)
     return max(1, round(ns * factor))
 
 
-WATCHDOG = Watchdog(each.__code__ for each in (Host.start, Host.call, Host.hear))
-"""Of all simulated trials of this process."""
+WATCHDOG = Watchdog(each.__code__ for each in (Host.start, Host.call, Host.receive))
+"""One for all simulated trials of this process."""

@@ -9,15 +9,16 @@ from typing import Any
 from ....harness.history import MS
 
 MOST_IN_A_MS = 200_000
-"""Events within a virtual millisecond, with which nobody who works would need to come near: a proxy that passes a whole
-buffer on in single bytes makes 65,536."""
+"""Events within a virtual millisecond, far above useful work: a proxy that forwards a whole buffer in single bytes
+makes 65,536.
+"""
 
 Entry = list[Any]
 """[at, sequence, function or None once cancelled, arguments]"""
 
 
 class Kernel:
-    """A discrete-event scheduler. Nothing happens but what was asked for, in (time, sequence) order."""
+    """A discrete-event scheduler. Runs only scheduled calls, in (time, sequence) order."""
 
     __slots__ = ("_dense", "_heap", "_sequence", "_until", "crowded", "now", "steps")
 
@@ -26,21 +27,20 @@ class Kernel:
         """Called between two events whenever a millisecond has had too many."""
         self.now = 0
         self.steps = 0
-        """Events that have begun."""
         self._until = 0
         self._dense = MOST_IN_A_MS
         self._heap: list[Entry] = []
         self._sequence = 0
 
     def at(self, at: int, function: Callable[..., None], *arguments: Any) -> Entry:
-        """Call ``function(*arguments)`` at ``at`` ns, or as soon as what is due now has run."""
+        """Call ``function(*arguments)`` at ``at`` ns, or after the events that are due now."""
         self._sequence = sequence = self._sequence + 1
         entry: Entry = [at if at > self.now else self.now, sequence, function, arguments]
         heappush(self._heap, entry)
         return entry
 
     def step(self, until: int) -> bool:
-        """Run the next event that is due no later than ``until``; False, and the clock at ``until``, if none is."""
+        """Run the next event that is due by ``until``; False, with the clock at ``until``, if there is none."""
         heap = self._heap
         while heap:
             if heap[0][0] > until:
@@ -62,9 +62,9 @@ class Kernel:
         return False
 
     def step_of(self, owner: object, until: int) -> bool:
-        """Run the next event of this object's own that is due no later than ``until``, ahead of all others.
+        """Run this object's next event that is due by ``until``, before all others.
 
-        False, and the clock as it was, if there is none. Whoever calls this sets the clock back in the end.
+        False, with the clock unchanged, if there is none. The caller must set the clock back in the end.
         """
         due = (each for each in self._heap if each[0] <= until and getattr(each[2], "__self__", None) is owner)
         entry = min(due, default=None)
@@ -79,13 +79,11 @@ class Kernel:
         return True
 
     def next_at(self) -> float:
-        """When the next event is due, ns; infinity if there is none."""
         heap = self._heap
         while heap and heap[0][2] is None:
             heappop(heap)
         return heap[0][0] if heap else float("inf")
 
     def run_until(self, until: int) -> None:
-        """Run everything that is due up to ``until``; the clock stands there afterwards."""
         while self.step(until):
             pass

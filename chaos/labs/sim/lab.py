@@ -11,17 +11,15 @@ from .session import SimSession, open_session
 
 
 class SimLab:
-    """Runs targets that live in this process, in virtual time."""
-
     name = "sim"
     deterministic = True
 
     def takes(self, target: Target) -> bool:
-        """Only what lives in this process."""
+        """Only targets that run in this process."""
         return InProcess in forms(target)
 
     def observes(self, target: Target) -> frozenset[str]:
-        """Everything: taps, clients, stores, and what the nodes trace themselves."""
+        """Everything: taps, clients, stores, and traces of nodes."""
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:

@@ -1,4 +1,4 @@
-"""What can be done to the links of a simulated trial: toxics, cuts and resets; and to all links of a node at once."""
+"""Faults of a simulated trial's links: toxics, cuts and resets, also of all links of a node at once."""
 
 from __future__ import annotations
 

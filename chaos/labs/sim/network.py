@@ -1,21 +1,21 @@
 """Simulated TCP through a simulated toxiproxy: ordered chunks, a bounded socket buffer, toxics per direction.
 
-A *link* is a named way to a port (``ha``, ``client-master``, ``client-slave``); a connection has two *ends*. Bytes
-cross the wire first and then the proxy, whose toxics (:mod:`toxics`, :mod:`pipe`) act on them; a connection that meets
-none has no pipe and pays for none. The proxy closes as toxiproxy does: the end of one direction reaches its receiver,
-and what the proxy reads from there ends too. A cut closes connections orderly and refuses new ones, a reset ends them
+A *link* is a named path to a port (``ha``, ``client-master``, ``client-slave``); a connection has two *ends*. Bytes
+cross the wire first and then the proxy, whose toxics (:mod:`toxics`, :mod:`pipe`) affect them. A connection without
+toxics has no pipe and no cost. The proxy closes as toxiproxy does: the end of one direction reaches its receiver, and
+reading from that one ends as well. A cut closes connections in an orderly way and refuses new ones; a reset ends them
 at once.
 
-A machine whose cable (:mod:`cable`) is pulled sends and hears nothing; proxies stand on the far side of it.
+A machine whose cable (:mod:`cable`) is pulled sends and receives nothing; proxies are on the far side of it.
 
-A severed connection is half-open: one end has been told that it is over, the other hears nothing more, not even that.
+A severed connection is half-open: one end has been notified of its end, the other receives nothing more.
 
-Where ``gather`` is not None, what an end sends within so many ns of its first bytes arrives as one piece, as from a
-system that sends no small segment while it waits for more; otherwise every send arrives on its own.
+If ``gather`` is not None, bytes that an end sends within that many ns of its first byte arrive as one piece, as from a
+system that delays small segments; otherwise every send arrives separately.
 
-Left out: closes of one direction (a close ends both), and that a connect to a proxy succeeds whatever is
-behind it: it fails, or is not answered, here as it would without one. For the same reason what a proxy closes towards a
-machine without its cable closes on the other side only when that is plugged in again.
+Left out: half-closed connections (a close ends both directions), and the success of connects to a proxy whose server is
+absent: they fail, or get no answer, as without a proxy. So a proxy's close towards a machine without its cable reaches
+that machine only after it is plugged in again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Direction:
 
 
 class Link:
-    """A named way to one port of one host."""
+    """A named path to one port of one host."""
 
     __slots__ = ("cuts", "down", "ends", "host", "name", "port", "up")
 
@@ -61,13 +61,10 @@ class Link:
         self.ends: list[End] = []
 
     def direction(self, name: str) -> Direction:
-        """``up`` or ``down``."""
         return self.up if name == "up" else self.down
 
 
 class End:
-    """One end of a connection. ``outgoing`` is the direction that its bytes take."""
-
     __slots__ = (
         "abrupt", "gathered", "host", "in_flight", "label", "link", "open", "outgoing", "peer", "pipe", "severed",
         "tap_in", "tap_out", "wants_room",
@@ -79,35 +76,34 @@ class End:
         self.outgoing = outgoing
         self.peer: End = self
         self.open = True
-        # The proxy's side of this socket is set to end with RST.
+        # The proxy's side of this socket ends with RST.
         self.abrupt = False
         self.in_flight = 0
         self.pipe: Pipe | None = None
-        # Of a connection that one side has forgotten, and the other has not: the trouble that does that.
+        # For a half-open connection: the fault that severed it.
         self.severed: ActiveFault | None = None
         self.tap_in: Tap | None = None
         self.tap_out: Tap | None = None
         self.wants_room = False
         self.label = ""
-        # The piece that is gathered, with the last moment at which something may join it.
+        # The piece that is gathered, and the last time at which bytes may join it.
         self.gathered: Entry | None = None
 
 
 class Network:
-    """Carries bytes between ends. ``buffer`` bounds what one direction of a connection holds, bytes; ``gather``: ns."""
+    """Carries bytes between ends. ``buffer``: limit of one direction's bytes in flight; ``gather``: ns."""
 
     def __init__(self, kernel: Kernel, buffer: int, gather: int | None = None) -> None:
         self.kernel = kernel
         self.buffer = buffer
         self.gather = gather
-        self.asked = 0
-        """Bytes that clients have sent."""
+        self.sent_by_clients = 0
         self.links: dict[str, Link] = {}
 
-    # What a host does.
+    # Calls of a host.
 
     def join(self, link: Link, host: Host) -> tuple[End, End]:
-        """A new connection over the link: the end of ``host`` that connects, and the server's."""
+        """A new connection over the link: the connecting end of ``host``, and the server's."""
         near, far = End(link, host, link.up), End(link, link.host, link.down)
         near.peer, far.peer = far, near
         link.ends += (near, far)
@@ -119,7 +115,7 @@ class Network:
         return near, far
 
     def send(self, end: End, data: bytes) -> int:
-        """Hand over bytes as to a non-blocking socket; how many were taken."""
+        """Send as on a non-blocking socket; returns the number of accepted bytes."""
         if not end.open:
             return len(data)
         room = self.buffer - end.in_flight
@@ -132,23 +128,22 @@ class Network:
                 end.tap_out(data)
             self._put_on_wire(end, data)
         elif end.tap_out is not None:
-            # That the socket took nothing is worth seeing, too.
+            # An observer also sees that the socket accepted nothing.
             end.tap_out(data)
         return len(data)
 
     def close(self, end: End) -> None:
-        """Close orderly: what was sent arrives, then the peer hears of it."""
+        """Close in an orderly way: sent bytes arrive, then the peer is notified."""
         if end.open:
             end.open = False
             self._put_on_wire(end, None)
             self._forget(end)
 
     def reset(self, end: End) -> int:
-        """Both ends are gone at once with all that was on the way; bytes lost."""
         return self._end_both(end, "reset")
 
     def vanish(self, end: End) -> None:
-        """The end's machine lost power, and what its socket still held: nobody tells the peer."""
+        """The end's machine lost power and its socket's bytes; the peer is not notified."""
         end.open = False
         end.host.cable.forget(end)
         if end.pipe is not None:
@@ -164,7 +159,7 @@ class Network:
             self._gather(end, chunk, self.gather)
 
     def _gather(self, end: End, chunk: bytes | None, within: int) -> None:
-        """One piece leaves when its time is over; the end of the stream follows it."""
+        """One piece leaves at its deadline; the end of the stream follows it."""
         now, latency, piece = self.kernel.now, end.outgoing.latency, end.gathered
         if piece is not None and piece[0] - latency >= now:
             if chunk is not None:
@@ -184,10 +179,10 @@ class Network:
             sender.pipe.feed(chunk)
 
     def _deliver(self, sender: End, chunk: bytes | None) -> None:
-        """At the receiver's machine, if its cable is in."""
+        """At the receiver's machine, if its cable is plugged in."""
         receiver = sender.peer
         if sender.severed is not None:
-            # Nobody acknowledges it: it stays in the sender's socket.
+            # Without an acknowledgement it stays in the sender's socket.
             count([sender.severed], "bytes_swallowed", len(chunk or b""))
         elif receiver.host.cable.pulled:
             receiver.host.cable.keep_incoming(chunk, self._deliver, sender, chunk)
@@ -195,10 +190,10 @@ class Network:
             self._arrived(sender, chunk)
 
     def _arrived(self, sender: End, chunk: bytes | None) -> None:
-        """In the receiver's socket: no cable holds it any more, or it would be overtaken by what came after it."""
+        """In the receiver's socket, past any cable; otherwise later bytes would overtake it."""
         receiver = sender.peer
         if receiver.host.pauses and receiver.open:
-            # It lies in the socket's buffer: still in flight, so that the sender feels it.
+            # It is in the socket's buffer: still in flight, so the sender has back-pressure.
             receiver.host.hold(self._arrived, sender, chunk)
             return
         if chunk is None:
@@ -208,16 +203,16 @@ class Network:
         if receiver.open:
             if receiver.tap_in is not None:
                 receiver.tap_in(chunk)
-            receiver.host.hear(receiver, chunk)
+            receiver.host.receive(receiver, chunk)
         elif sender.open and receiver.host.powered:
-            # A running machine answers with RST, which ends what the proxy reads from it; a dead one with silence.
+            # A running machine answers with RST, which ends reading by the proxy; a dead one does not answer.
             self._put_on_wire(receiver, None)
 
     def _taken(self, sender: End, amount: int) -> None:
         sender.in_flight -= amount
         if sender.wants_room and sender.open:
             sender.wants_room = False
-            self.kernel.at(self.kernel.now, _tell_writable, sender)
+            self.kernel.at(self.kernel.now, _notify_writable, sender)
 
     def _close_receiver(self, sender: End) -> None:
         """One direction has ended: the proxy closes the receiver's socket, so nothing more is read from it."""
@@ -232,7 +227,7 @@ class Network:
         if receiver.open:
             receiver.open = False
             self._forget(receiver)
-            _tell_closed(receiver, "reset" if receiver.abrupt else "peer")
+            _notify_closed(receiver, "reset" if receiver.abrupt else "peer")
         if receiver.pipe is not None:
             receiver.pipe.feed(None)
         elif sender.open:
@@ -254,16 +249,16 @@ class Network:
             end.host.cable.keep_incoming(None, self._end_one, end, how)
         elif end.open:
             end.open = False
-            self.kernel.at(self.kernel.now, _tell_closed, end, how)
+            self.kernel.at(self.kernel.now, _notify_closed, end, how)
 
     def _forget(self, end: End) -> None:
         if end in end.link.ends:
             end.link.ends.remove(end)
 
-    # What faults do.
+    # Calls of faults.
 
     def add_toxic(self, link: Link, direction: str, kind: str, attributes: Mapping[str, int], dice: Random) -> Toxic:
-        """Put a toxic behind those of a direction; it acts on the connections that are open, too."""
+        """Append a toxic to a direction; it also affects open connections."""
         where = link.direction(direction)
         toxic = Toxic(KINDS[kind], attributes, dice)
         where.toxics.append(toxic)
@@ -272,7 +267,7 @@ class Network:
         return toxic
 
     def remove_toxic(self, link: Link, toxic: Toxic) -> None:
-        """Take it off; what it held goes on its way, in order."""
+        """Remove it; held bytes continue in order."""
         where = link.up if toxic in link.up.toxics else link.down
         where.toxics.remove(toxic)
         for end in _ends(link, where):
@@ -287,7 +282,7 @@ class Network:
 
     def _leave(self, sender: End, chunk: bytes | None, counted: bool) -> None:
         if chunk is not None and not counted:
-            # It left a channel of the proxy, and stands before the receiver.
+            # It left a channel of the proxy, and is next to the receiver.
             sender.in_flight += len(chunk)
         self._deliver(sender, chunk)
         self._drop_idle_pipe(sender)
@@ -297,7 +292,6 @@ class Network:
             end.pipe = None
 
     def cut(self, link: Link) -> ActiveFault:
-        """Close every connection of the link orderly and refuse new ones."""
         fault = ActiveFault()
         link.cuts.append(fault)
         for end in standing(link):
@@ -307,7 +301,7 @@ class Network:
         return fault
 
     def sever(self, link: Link, keeps: str) -> ActiveFault:
-        """Its connections are over for one side and stand for the other (``keeps``: server or client)."""
+        """Its connections end for one side and stay open for the other (``keeps``: server or client)."""
         fault = ActiveFault()
         for end in standing(link):
             is_server = end.outgoing is link.down
@@ -317,30 +311,29 @@ class Network:
             end.open = False
             self._forget(end)
             count([fault], "connections_severed")
-            self.kernel.at(self.kernel.now, _tell_closed, end, "reset")
+            self.kernel.at(self.kernel.now, _notify_closed, end, "reset")
         return fault
 
     def end_severed(self, link: Link, fault: ActiveFault) -> None:
-        """Whoever still believes in its connection hears that it is over."""
         for end in standing(link):
             if end.severed is fault:
                 self.reset(end)
 
 
 def standing(link: Link) -> list[End]:
-    """Ends of the link's connections that have not been told of their end."""
+    """Ends of the link's connections that have not been notified of their end."""
     return [end for end in link.ends if end.open]
 
 
 def _ends(link: Link, where: Direction) -> list[End]:
-    """The ends that send in this direction. A closed one may still have bytes on the way: found by its peer."""
+    """The sending ends of this direction. A closed one may still have bytes in flight: found by its peer."""
     return list({id(e): e for one in link.ends for e in (one, one.peer) if e.outgoing is where}.values())
 
 
-def _tell_closed(end: End, how: str) -> None:
-    end.host.hear_closed(end, how)
+def _notify_closed(end: End, how: str) -> None:
+    end.host.receive_closed(end, how)
 
 
-def _tell_writable(end: End) -> None:
+def _notify_writable(end: End) -> None:
     if end.open:
-        end.host.hear_writable(end)
+        end.host.receive_writable(end)

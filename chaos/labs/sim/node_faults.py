@@ -1,10 +1,9 @@
-"""What can happen to the nodes of a simulated trial, their machines, clocks and stores.
+"""Faults of a simulated trial's nodes, machines, clocks and stores.
 
-Whatever is done to a node counts what came of it: an effect without counts says there was none. Troubles of one kind
-may overlap on one node; each ends on its own. A pause belongs to the process, and ends with it; all others belong to
-the machine.
+Each fault counts its effects; an effect without counts means that there was none. Faults of one type may overlap on one
+node; each ends on its own. A pause belongs to the process, and ends with it; the others belong to the machine.
 
-Left out: SIGTERM to a paused process, which waits for it as in life and so does nothing here.
+Left out: SIGTERM to a paused process, which would be pending, and so has no effect here.
 """
 
 from __future__ import annotations
@@ -22,13 +21,11 @@ from .world import World
 
 
 class Ongoing(NamedTuple):
-    """A trouble and the list that holds it while it goes on."""
-
     host: Host
     where: list[ActiveFault]
     fault: ActiveFault
     due: Entry | None = None
-    """When it will begin, if it has to wait for the end of what the node is doing."""
+    """Its scheduled start, if it must wait for the end of the node's present step."""
 
 
 class NodeFaults:
@@ -62,10 +59,10 @@ class NodeFaults:
         if host.node is None or host.pauses:
             return {}
         if host.disk.read_only:
-            # It cannot save what an orderly end saves, and so does not come to one.
+            # It cannot save the state that an orderly end saves, so it has none.
             return self.kill(node)
         connections = len(host.ends)
-        # As with a crash: what it still closes on its way out is no longer its conduct as a broker.
+        # As with a crash: connections that it closes at its end are not judged as broker behaviour.
         self.world.evidence.stopped(host)
         host.stop()
         return {"processes_stopped": 1, "connections_closed": connections}
@@ -92,7 +89,7 @@ class NodeFaults:
         return Ongoing(host, host.pauses, fault, due)
 
     def resume(self, handle: Ongoing) -> Effect:
-        """It goes on with whatever waited for it; nothing if its process has ended meanwhile."""
+        """It continues with its pending work; no effect if its process has ended."""
         host, pauses, fault, due = handle
         if due is not None:
             due[2] = None
@@ -125,7 +122,7 @@ class NodeFaults:
         effect["bytes_deleted"] = used - host.disk.used()
 
     def _between_steps(self, host: Host, function: Callable[..., None], *arguments: object) -> Entry | None:
-        """Now, or right after what the node is doing: a trigger fires in the middle of it. Nothing if it is down."""
+        """Now, or right after the node's present step, in which a trigger fires. No effect if it is down."""
         if self.world.acting == host.name:
             return self.world.kernel.at(self.world.kernel.now, _if_alive, host, host.incarnation, function, arguments)
         if host.node is not None:
@@ -152,7 +149,7 @@ class NodeFaults:
         return fault
 
     def correct_clock(self, handle: Ongoing) -> Effect:
-        """It tells the true time again, as far as no other trouble has it wrong."""
+        """Restores the true time, except for the skew of other faults."""
         effect = self._end(handle)
         self.world.evidence.clock_set(handle.host)
         return effect
@@ -222,7 +219,6 @@ class NodeFaults:
         return node, {**effect, "slaves_promoted": 1}
 
     def take_back(self, handle: tuple[str, dict[str, int]]) -> Effect:
-        """Start the slave on what is the old master's disk."""
         node, effect = handle
         self.restart(node)
         return effect
@@ -233,12 +229,11 @@ class NodeFaults:
         return self._replace(self.world.node_host(node), fresh, "empty")
 
     def take_image(self, node: str) -> tuple[Host, SimDisk]:
-        """Copy the store as any process sees it now: page cache included, and the trace of a running broker."""
+        """Copy the store as any process sees it now: with the page cache, and the trace of a running broker."""
         host = self.world.node_host(node)
         return host, host.disk.image()
 
     def restore_image(self, handle: tuple[Host, SimDisk]) -> Effect:
-        """End the process, put the copy in place, durable throughout, and start it again."""
         host, image = handle
         effect = self._replace(host, image, "image")
         self.restart(host.name)

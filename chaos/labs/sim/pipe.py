@@ -1,10 +1,10 @@
 """One direction of one connection inside the simulated toxiproxy: its chain of toxics, in the order added.
 
-As toxiproxy's ``link.go``: each toxic holds one chunk, ``latency`` has a channel of 1024 before it, and one that cannot
-pass its chunk on takes no other, so that back-pressure reaches the sender. What the first toxic has not taken stays
-with the sender. A toxic that is taken off passes on what it holds, at once and in order; ``timeout`` closes instead.
+As toxiproxy's ``link.go``: each toxic holds one chunk, ``latency`` has a channel of 1024 before it, and a toxic that
+cannot forward its chunk takes no other, so back-pressure reaches the sender. Bytes that the first toxic has not taken
+stay with the sender. A removed toxic forwards its held bytes at once and in order; ``timeout`` closes instead.
 
-Left out: what is lost when a removal cannot pass a chunk on for five seconds; here the next toxic takes it.
+Left out: the loss when a removal cannot forward a chunk for five seconds; here the next toxic takes it.
 """
 
 from __future__ import annotations
@@ -51,14 +51,13 @@ class Stage:
         self._pipe.swallowed -= len(chunk.data)
 
     def silence(self) -> None:
-        """Nothing wakes it any more."""
         if self.timer is not None:
             self.timer[2] = None
             self.timer = None
 
 
 class Pipe:
-    """``taken(bytes)`` hears what no longer fills the sender's socket; ``leave`` gets what comes out."""
+    """``taken(bytes)`` is called for bytes that leave the sender's socket; ``leave`` receives the output."""
 
     __slots__ = ("_leave", "_taken", "abrupt", "ended", "kernel", "leaving", "source", "stages", "swallowed")
 
@@ -74,14 +73,12 @@ class Pipe:
         self.ended = False
         self.leaving = 0
         self.swallowed = 0
-        """Bytes inside that the sender is rid of."""
 
     def idle(self) -> bool:
-        """Whether it has nothing to do, now or later."""
         return not self.stages and not self.leaving
 
     def feed(self, data: bytes | None) -> None:
-        """Bytes, or the end of the stream, have reached the proxy; after the end nothing is read."""
+        """Bytes, or the end of the stream, have reached the proxy; nothing is read after the end."""
         if self.ended:
             if data is not None:
                 self._taken(len(data))
@@ -121,7 +118,6 @@ class Pipe:
             self._push(at, None)
 
     def kill(self) -> int:
-        """The connection is no more; bytes of it that the sender was rid of."""
         for stage in self.stages:
             stage.silence()
         self.stages.clear()
@@ -131,14 +127,14 @@ class Pipe:
         return lost
 
     def took(self, chunk: Chunk) -> None:
-        """The sender is rid of it."""
+        """The chunk has left the sender's socket."""
         if chunk.counted:
             chunk.counted = False
             self.swallowed += len(chunk.data)
             self._taken(len(chunk.data))
 
     def _settle(self) -> None:
-        """Let everything move as far as it goes."""
+        """Move all chunks as far as possible."""
         moved = True
         while moved:
             moved = False
@@ -151,10 +147,10 @@ class Pipe:
                         self._run(self.stages[at - 1], None)
 
     def _offer(self, at: int, item: Item) -> bool:
-        """Whether the stage, or behind the last one the way out, takes it."""
+        """Whether the stage, or the exit behind the last one, takes it."""
         if at == len(self.stages):
             self.leaving += 1
-            # Not now: whoever took the toxic off may be in the middle of something.
+            # Not now: the remover of the toxic may be in the middle of a step.
             self.kernel.at(self.kernel.now, self._out, item)
             return True
         stage = self.stages[at]
@@ -184,7 +180,7 @@ class Pipe:
             self.took(item)
 
     def _run(self, stage: Stage, value: Item) -> None:
-        """Until it sleeps, waits for input, or wants to pass something on."""
+        """Run until it sleeps, waits for input, or has output."""
         while True:
             try:
                 want = stage.process.send(value)

@@ -1,7 +1,7 @@
 """One simulated trial: a target's nodes and its driver's clients on simulated machines, everything recorded.
 
-Implements :class:`pairproof.harness.ports.Session` and the stage of :mod:`pairproof.chaos.labs.script`. The abilities
-that operations and faults need are its parts.
+Implements :class:`pairproof.harness.ports.Session` and the context of :mod:`pairproof.chaos.labs.script`. The abilities
+for operations and faults are its parts.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from .node_faults import NodeFaults
 from .world import World
 
 SETTLE_NS = 90_000 * MS
-# Addresses that come from a name server take three registration periods more.
+# Addresses from a name server take three registration periods more.
 CLUSTER_SETTLE_NS = 210_000 * MS
 LOOK_NS = 1_000 * MS
 
 
 class SimSession:
-    """See the module. ``settings`` are complete: the target has filled in its defaults."""
+    """``settings`` are complete: the target has added its defaults."""
 
     def __init__(self, target: Any, settings: Args, seed: str) -> None:
         self.world = world = World(_planned(target, settings), settings, seed)
@@ -49,7 +49,7 @@ class SimSession:
         return self.kernel.now
 
     def advance(self, ms: int) -> None:
-        """Let ``ms`` of virtual time pass; then read what a name server knows."""
+        """Let ``ms`` of virtual time pass, then read the name server's tables."""
         self.world.run_until(_never, ms * MS)
         self.driver.look()
 
@@ -57,7 +57,7 @@ class SimSession:
         """The next simulated events; see :class:`pairproof.harness.ports.timing.CanStep`."""
         until = self.kernel.now + within_ms * MS
         done = 0
-        # Not past the last event: the clock stays where the events end, so that what follows overlaps them.
+        # The clock stays at the last event, so that later calls overlap the events.
         while done < events and self.kernel.next_at() <= until and self.kernel.step(until):
             done += 1
             if self.recorder.is_stopped:
@@ -70,10 +70,9 @@ class SimSession:
         return awaiting.seen
 
     def close(self) -> None:
-        """Nothing outlives a simulated trial."""
         WATCHDOG.end()
 
-    # Session: the trial's phases, see :class:`pairproof.chaos.labs.script.Stage`.
+    # Session: the trial's phases, see :class:`pairproof.chaos.labs.script.Context`.
 
     def warm_up(self) -> None:
         script.warm_up(self)
@@ -106,12 +105,12 @@ def _never() -> bool:
 
 
 def open_session(target: Target, settings: Args, seed: str) -> SimSession:
-    """A new simulated trial; the target must be one that runs in this process."""
+    """A new simulated trial of a target that runs in this process."""
     return SimSession(target, settings, seed)
 
 
 def _planned(target: Any, settings: Args) -> Plan:
     plan: Plan | None = target.plan(settings) if hasattr(target, "plan") else None
     if plan is None or any(each.form(InProcess) is None for each in plan.nodes):
-        raise LabError(f"the simulated lab runs targets that live in this process, not {target.name!r}")
+        raise LabError(f"the simulated lab runs targets within this process, not {target.name!r}")
     return plan

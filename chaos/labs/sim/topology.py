@@ -1,4 +1,4 @@
-"""The machines of a simulated trial, the links that join them, and which address leads over which link from where."""
+"""The machines of a simulated trial, the links between them, and the link for each address."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ from .host import Host
 from .network import Link
 
 ROGUE_SLAVE, ROGUE_MASTER = "rogue_slave", "rogue_master"
-"""Machines outside the plan: strangers, which reach every port of every node, and an impostor in a node's place."""
+"""Machines outside the plan: rogue peers that reach every port of every node, and a rogue master in a node's place."""
 
 Ways = dict[str, Link]
-"""From an address, or a link's name, to the link."""
 
 
 class Topology(NamedTuple):
-    """A trial's machines and links."""
-
     hosts: dict[str, Host]
     clients: Ways
-    """From where clients are."""
+    """As seen from clients."""
     addresses: Mapping[str, str]
-    """Which node an address belongs to."""
+    """By address: its node."""
 
 
 def build(
@@ -42,6 +39,6 @@ def build(
         addresses |= dict.fromkeys(each.addresses, each.far)
     for node in plan.nodes:
         for port in node.ports:
-            # No fault touches these, so they have no names.
+            # No fault affects these, so they have no names.
             ways[ROGUE_SLAVE][f"{node.name}-{port}"] = Link(ROGUE_SLAVE, hosts[node.name], port, latency_ns)
     return Topology(hosts, ways[CLIENT], addresses)

@@ -1,8 +1,8 @@
-"""Toxiproxy's toxics, each a generator that does to one direction of one connection what its Go namesake does.
+"""Toxiproxy's toxics: each is a generator with the effect of its Go namesake on one direction of one connection.
 
-Source: Shopify/toxiproxy 2.12.0, ``toxics/*.go``; attributes have its names and units. A toxic asks for what is next
-(:class:`Take`), sleeps (:class:`Sleep`), passes a chunk on by yielding it, and closes the connection by returning. What
-drives it, and what happens to what it holds when it is taken off, is in :mod:`pipe`.
+Source: Shopify/toxiproxy 2.12.0, ``toxics/*.go``; attributes have its names and units. A toxic requests the next chunk
+(:class:`Take`), sleeps (:class:`Sleep`), forwards a chunk by yielding it, and closes the connection by returning.
+:mod:`pipe` runs it, and handles its held bytes when it is removed.
 
 Left out: ``toxicity`` (always 1) and the precision of Go's timers.
 """
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, Protocol
 from ....harness.history import MS
 
 SLICE_MS = 100
-"""``bandwidth`` sends what takes longer in pieces of this."""
+"""``bandwidth`` splits longer sends into pieces of this."""
 
 
 class Toxic:
-    """A toxic on one direction of a link, and what it has done so far; ``dice`` for what toxiproxy draws."""
+    """A toxic on one direction of a link, and its effects so far; ``dice`` for toxiproxy's random draws."""
 
     __slots__ = ("attributes", "dice", "effect", "kind")
 
@@ -35,7 +35,7 @@ class Toxic:
 
 
 class Chunk:
-    """Bytes that were read at once. ``counted``: they still fill the sender's socket buffer."""
+    """Bytes of one read. ``counted``: they still fill the sender's socket buffer."""
 
     __slots__ = ("at", "counted", "data")
 
@@ -51,13 +51,13 @@ class Chunk:
 
 
 class Take(NamedTuple):
-    """The next chunk, None at the end of the stream, or TIMED_OUT if nothing came for ``within_ns``."""
+    """The next chunk, None at the end of the stream, or TIMED_OUT if nothing arrived for ``within_ns``."""
 
     within_ns: int | None = None
 
 
 class Sleep(NamedTuple):
-    """``ns``; None: until it is taken off."""
+    """``ns``; None: until it is removed."""
 
     ns: int | None
 
@@ -73,7 +73,7 @@ class Stub(Protocol):
     abrupt: bool
     """The proxy ends this connection with RST rather than FIN."""
     deaf: bool
-    """It can no longer be taken off."""
+    """It can no longer be removed."""
 
     def now(self) -> int:
         """Virtual time, ns."""
@@ -100,7 +100,7 @@ def latency(stub: Stub) -> Behaviour:
 
 
 def bandwidth(stub: Stub) -> Behaviour:
-    """``rate`` KB/s; at 0 everything but the end of the stream is held until the toxic is taken off."""
+    """``rate`` KB/s; at 0 everything but the end of the stream is held until the toxic is removed."""
     rate = stub.toxic.attributes.get("rate", 0)
     sleep = 0
     while (chunk := (yield TAKE)) is not None:
@@ -131,7 +131,7 @@ def slicer(stub: Stub) -> Behaviour:
 
 
 def pieces(size: int, average: int, variation: int, dice: Random) -> list[int]:
-    """Sizes of the pieces: halves, not quite in the middle, until they are small enough."""
+    """Sizes of the pieces: repeatedly halved, near the middle, until they are small enough."""
     if size - average <= variation:
         return [size]
     middle = size // 2 + (dice.randrange(2 * variation) - variation if variation > 0 else 0)
@@ -139,14 +139,14 @@ def pieces(size: int, average: int, variation: int, dice: Random) -> list[int]:
 
 
 def limit_data(stub: Stub) -> Behaviour:
-    """``bytes`` pass, counted from when the toxic met the connection; then it closes."""
+    """Closes after ``bytes``, counted from when the toxic met the connection."""
     left = stub.toxic.attributes.get("bytes", 0)
     while (chunk := (yield TAKE)) is not None:
         head = chunk.split(max(0, left))
         if chunk.data:
             stub.drop(chunk)
         left -= len(head.data)
-        # From here on nothing keeps it from closing: what it has cut off must not go missing from a stream that lives.
+        # From here on it always closes: bytes that it dropped must not be missing in a stream that continues.
         stub.deaf = left <= 0
         if head.data:
             yield head
@@ -156,7 +156,7 @@ def limit_data(stub: Stub) -> Behaviour:
 
 
 def timeout(stub: Stub) -> Behaviour:
-    """Everything is lost; closes when nothing has come for ``timeout`` ms (0: never), or when it is taken off."""
+    """Everything is lost; closes when nothing arrived for ``timeout`` ms (0: never), or when it is removed."""
     ms = stub.toxic.attributes.get("timeout", 0)
     take = Take(ms * MS if ms > 0 else None)
     while (chunk := (yield take)) is not None:
@@ -185,15 +185,13 @@ def slow_close(stub: Stub) -> Behaviour:
 
 
 class Kind(NamedTuple):
-    """What toxiproxy knows of one type of toxic."""
-
     behave: Callable[[Stub], Behaviour]
     buffer: int = 0
-    """Chunks that may wait before it and are off the sender's hands."""
+    """Chunks that may wait before it outside the sender's socket."""
     abrupt: bool = False
     """Connections that begin under it end with RST."""
     closes: bool = False
-    """A connection that it is taken off from ends."""
+    """Its removal ends the connection."""
 
 
 KINDS = {

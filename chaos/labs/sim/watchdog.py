@@ -1,11 +1,10 @@
-"""Ends steps of simulated nodes that do not end by themselves.
+"""Ends endless steps of simulated nodes.
 
-A step that does not end leaves no other sign than the CPU time that it takes, so a timer of the process's own CPU time
-looks once a second whether the same step is still going on. What ran long enough once will do so again while the
-finding is shrunk, so from then on the limit is lower.
+An endless step shows only in its CPU time, so a timer of the process's own CPU time checks once a second whether the
+same step is still running. After the first timeout the limit is lower, since shrinking repeats such steps.
 
-Left out: loops inside one call of a C function; sessions outside the main thread, which no signal reaches; what a node
-does to the memory of this process.
+Left out: loops inside one call of a C function; sessions outside the main thread, which no signal reaches; a node's
+effects on the memory of this process.
 """
 
 from __future__ import annotations
@@ -18,22 +17,23 @@ from types import CodeType, FrameType
 from ..blame import Stuck
 
 LIMIT_S, NEXT_LIMIT_S = 20, 3
-"""Seconds of CPU time that one step of a node may take, and may take once one did not end; healthy ones take ms."""
+"""Seconds of CPU time for one step of a node, before and after the first timeout; healthy steps take ms."""
 
 
 class Watchdog:
-    """Ends steps of nodes that do not end. ``steps``: the code of the functions through which a lab calls its nodes,
-    each of a method whose ``self`` has a ``kernel`` that counts its events."""
+    """Ends endless steps of nodes. ``steps``: the code of the functions through which a lab calls its nodes, methods
+    whose ``self`` has a ``kernel`` that counts its events.
+    """
 
     def __init__(self, steps: Iterable[CodeType]) -> None:
         self.steps = frozenset(steps)
         self.limit_s = LIMIT_S
         self._seen: tuple[int, int] | None = None
-        """The kernel in whose event a step was going on when it was looked last, and the event's number."""
+        """At the last check: the kernel of the running step, and its event's number."""
         self._ticks = 0
 
     def begin(self) -> None:
-        """Look from now on; nothing outside the main thread, or where somebody else uses this signal."""
+        """Start checking; no effect outside the main thread, or if this signal has another handler."""
         if threading.current_thread() is not threading.main_thread():
             return
         if signal.getsignal(signal.SIGVTALRM) in (signal.SIG_DFL, self._look):

@@ -1,4 +1,4 @@
-"""The world of a simulated trial: machines, links, virtual time, and what is seen of them.
+"""The world of a simulated trial: machines, links, virtual time, and evidence.
 
 Clients, faults and the script of the trial act on it. The seed decides all randomness; nothing here reads a clock, the
 environment or an unordered set.
@@ -14,7 +14,7 @@ from ....harness.errors import LabError
 from ....harness.history import MS, Recorder
 from ....harness.trials.schedule import Args
 from ...driver import Driver
-from ...plan import InProcess, Plan, check_place
+from ...plan import InProcess, Plan, check_target
 from ..blame import ENDS, is_the_labs
 from . import topology
 from .disk import STORE_BYTES, SimDisk
@@ -23,26 +23,26 @@ from .host import WATCHDOG, Crashed, Host, uneven
 from .kernel import MOST_IN_A_MS, Kernel
 from .network import Link, Network
 
-# A call's request and answer are taken to be no larger: through a small buffer they need a trip a bufferful.
+# Largest assumed request or answer of a call: through a small buffer it needs one trip per buffer.
 CALL_BYTES = 4_096
-# After so many simulated events of a phase somebody asks whether it is stuck in a loop.
+# Simulated events of a phase between two checks for an endless loop.
 MAX_EVENTS = 2_000_000
-# A phase with fewer events than this in a virtual millisecond is long, not stuck. A proxy that passes on a byte every
+# A phase with fewer events than this in a virtual millisecond is long, not stuck. A proxy that forwards a byte every
 # 100 µs makes some twenty for each connection whose buffer is full.
 FEW_IN_A_MS = 500
-# Events of a trial whose nodes do what they are asked to: ten times what the longest of thousands of trials had, and
-# twenty times what an operation, six times what a second of an idle cluster came to.
+# Events of a trial with correct nodes: ten times the longest of thousands of trials, twenty times an operation's, six
+# times those of a second of an idle cluster.
 MOST_RECORDED, RECORDED_AN_OP, RECORDED_A_S = 150_000, 1_000, 100
-# A store has this many bytes for each that clients have sent, if they sent so many that it is more than a disk's size.
+# A store may have this many bytes for each one sent by clients, if that is more than a disk's size.
 STORED_A_BYTE = 4
 LATELY = 10_000
 
 
 class World:
-    """See the module. ``settings`` are complete: the target has filled in its defaults."""
+    """``settings`` are complete: the target has added its defaults."""
 
     acting: str | None = None
-    """The node in the middle of whose doing a trigger fires right now."""
+    """The node in whose step a trigger fires right now."""
 
     def __init__(self, plan: Plan, settings: Args, seed: str) -> None:
         self.plan = plan
@@ -66,13 +66,12 @@ class World:
             self._make_uneven()
         self.processes = tuple(each.name for each in plan.nodes)
         for name in self.processes:
-            self.hosts[name].disk.capacity = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.asked)
-        self._next_look = MOST_RECORDED
-        """How many events there will be when the next look is due at whether they are too many."""
+            self.hosts[name].disk.capacity = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.sent_by_clients)
+        self._next_check = MOST_RECORDED
+        """The number of events at the next check for too many."""
         self.evidence.addresses = found.addresses
 
     def start(self, driver: Driver) -> None:
-        """Record the settings, prepare the stores and start every node."""
         trip_ns = self.latency_ns * self.spread + (self.gather_ns or 0)
         self.evidence.lab(2 * trip_ns * (1 + CALL_BYTES // self.network.buffer), self.settings)
         for name in self.processes:
@@ -85,7 +84,7 @@ class World:
             self.boot(name)
 
     def _make_uneven(self) -> None:
-        """Every direction of a link has a latency of its own, and every flush takes a time of its own."""
+        """Draw a latency for every direction of a link, and a time for every flush."""
         dice = Random(f"{self.seed}/spread")
         for link in self.network.links.values():
             for direction in (link.up, link.down):
@@ -94,11 +93,10 @@ class World:
             host.flush_spread = self.spread, Random(f"{self.seed}/flushes/{host.name}")
 
     def machine(self, name: str, ways: Mapping[str, Link]) -> Host:
-        """A machine, and from an address, or a link's name, the link that leads there."""
         return Host(name, self.kernel, self.network, self.evidence, self.flush_ns, ways)
 
     def boot(self, name: str) -> None:
-        """Start a node's process on whatever its disk holds; one that cannot use that does not come up."""
+        """Start a node's process on its disk's contents; a node that refuses these stays down."""
         host = self.hosts[name]
         host.tested = True
         form = self.plan.node(name).form(InProcess)
@@ -116,7 +114,7 @@ class World:
                 self.evidence.readings.started(host)
 
     def provide(self, name: str, disk: SimDisk) -> None:
-        """Put into a fresh store what an operator does."""
+        """Write an operator's initial files into a fresh store."""
         for file, data in self.plan.node(name).fresh.items():
             disk.place(file, data)
 
@@ -129,10 +127,10 @@ class World:
             self._count_anew()
             began = self.kernel.now
             for _ in range(MAX_EVENTS):
-                if recorder.is_stopped or len(recorder.events) >= self._next_look:
-                    self._look()
+                if recorder.is_stopped or len(recorder.events) >= self._next_check:
+                    self._check_size()
                     if recorder.is_stopped:
-                        # Nothing happens any more, and time passes.
+                        # No more events, and time passes.
                         self.kernel.now = max(self.kernel.now, until)
                         return False
                 if reached():
@@ -140,7 +138,7 @@ class World:
                 if not self.kernel.step(until):
                     return False
             took_ms = (self.kernel.now - began) // MS
-            # Who acts less than once a virtual millisecond is in no loop.
+            # A node that acts less than once a virtual millisecond is not in a loop.
             least = max(MAX_EVENTS // 10, took_ms)
             ended = self._end_busiest(f"{MAX_EVENTS:,} events without an end of the trial's present phase", least)
             if not ended and took_ms * FEW_IN_A_MS < MAX_EVENTS:
@@ -148,13 +146,13 @@ class World:
                     f"the simulation did not come to rest in {MAX_EVENTS} events; please report this schedule"
                 )
 
-    def _look(self) -> None:
-        """Stop the trial if it has more events than what was asked of its nodes can explain."""
+    def _check_size(self) -> None:
+        """Stop the trial if its requests cannot explain its number of events."""
         events, apart = self.recorder.events, self.evidence.readings.by_time
         found = sum(each.kind not in apart for each in events)
-        asked = RECORDED_AN_OP * self.recorder.operations + RECORDED_A_S * self.kernel.now // (1_000 * MS)
-        self._next_look = len(events) + max(1, MOST_RECORDED + asked - found)
-        if found > MOST_RECORDED + asked and not self.recorder.is_stopped:
+        sent_by_clients = RECORDED_AN_OP * self.recorder.operations + RECORDED_A_S * self.kernel.now // (1_000 * MS)
+        self._next_check = len(events) + max(1, MOST_RECORDED + sent_by_clients - found)
+        if found > MOST_RECORDED + sent_by_clients and not self.recorder.is_stopped:
             lately = Counter(each.node for each in events[-LATELY:])
             host = max((self.hosts[name] for name in self.processes), key=lambda host: lately[host.name])
             self.evidence.crashed(host, "process", 0, "stuck", f"it grows without bound: {found:,} events")
@@ -165,7 +163,7 @@ class World:
         self._end_busiest(f"{MOST_IN_A_MS:,} events within a virtual millisecond", MOST_IN_A_MS // 10)
 
     def _end_busiest(self, what: str, least: int) -> bool:
-        """End the process of the node that has the simulation run without getting anywhere, if it is a node."""
+        """End the process of the busiest node, if a node causes the loop."""
         busiest = max((self.hosts[name] for name in self.processes), key=lambda host: host.acts)
         found = busiest.acts >= least and busiest.node is not None
         if found:
@@ -184,7 +182,7 @@ class World:
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
     def _passed(self, host: str, name: str) -> None:
-        """A host passed a point; a trigger that fires may crash it right here."""
+        """A host passed a point; a trigger that fires may crash it here."""
         if not self.armed:
             return
         waiting = self.armed.pop((host, name), None)
@@ -202,19 +200,16 @@ class World:
         if self.hosts[host].node is not ran:
             raise Crashed
 
-    # What is where.
+    # Nodes and links.
 
     def node_host(self, name: str) -> Host:
-        """A broker's machine; UsageError for one that this trial does not have."""
-        check_place(name, self.processes, "node")
+        check_target(name, self.processes, "node")
         return self.hosts[name]
 
     def rogue_host(self) -> Host:
-        """A machine of a stranger's own, from which all ports can be reached."""
         self._rogue_peers += 1
         return self.machine(f"hostile-{self._rogue_peers}", self.hosts["rogue_slave"].ways)
 
     def link(self, name: str) -> Link:
-        """A link; UsageError for one that this trial does not have."""
-        check_place(name, self.network.links, "link")
+        check_target(name, self.network.links, "link")
         return self.network.links[name]

@@ -1,1 +1,1 @@
-"""A Java agent for brokers of RocketMQ: what only the inside can do. Optional; see decision 61."""
+"""A Java agent for brokers of RocketMQ, for access to their internals. Optional; see decision 61."""

@@ -1,7 +1,7 @@
-"""The agent's jar: its source comes with this package, and Maven builds it, with Byte Buddy inside.
+"""The agent's jar: Maven builds it from the source in this package, with Byte Buddy inside.
 
-It lies in the folder for tools, as RocketMQ's own jars do (:mod:`pairproof.chaos.rocketmq.install`). A broker gets it
-only where its target says so (``rocketmq@5.5.0+agent``).
+It is in the folder for tools, as RocketMQ's own jars are (:mod:`pairproof.chaos.rocketmq.install`). A broker gets it
+only if its target requires it (``rocketmq@5.5.0+agent``).
 """
 
 from __future__ import annotations
@@ -16,17 +16,14 @@ from ..install import Fetched, maven
 SOURCE = resources.files(__package__)
 FILES = ("pom.xml", "pairproof/Agent.java", "pairproof/Seams.java")
 HOOKS = frozenset(("stalled", "slow_ms", "lies", "undispatched", *TRIGGERS))
-"""The numbers of a lab's control file that it obeys, see :mod:`pairproof.chaos.labs.real.control`."""
 TELLS = frozenset(("flush",))
-"""The kinds of row that it traces."""
+"""The event types that it traces."""
 BUILD_S = 600
 GOALS = ("compiler:compile", "jar:jar", "shade:shade")
 BUILT = "target/rocketmq-agent-1.jar"
 
 
 class Agent(Fetched):
-    """The tool ``rocketmq-agent`` of ``pairproof labs install``."""
-
     name = "rocketmq-agent"
     what = "agent for RocketMQ"
     about = "a Java agent for RocketMQ's brokers: flushes and dispatch that obey the lab; built by Maven"
@@ -48,5 +45,5 @@ TOOL = Agent()
 
 
 def flags(control: Path, trace: Path) -> list[str]:
-    """Of a JVM that has the agent. LabError, with the remedy, if there is no jar."""
+    """Flags of a JVM with the agent. LabError, with the remedy, if there is no jar."""
     return [f"-javaagent:{TOOL.find()}", f"-Dpairproof.control={control}", f"-Dpairproof.trace={trace}"]

@@ -1,1 +1,1 @@
-"""What can be said of a broker that traces nothing: its files and its output, as rows like a trace's."""
+"""Observation of a broker without a trace: its files and its output, as rows like a trace's."""

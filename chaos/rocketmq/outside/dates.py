@@ -1,27 +1,26 @@
-"""When the appends and starts that were seen from outside happened: in an order that could have been true.
+"""Dates appends and starts that were observed from outside, in an order that could have been true.
 
-A record's row is dated by its store timestamp (a master's: whole milliseconds of the wall clock) or by when it was read
-(a slave's: a few milliseconds late, or more where the lab was busy). Others saw it, too, and on the one clock of the
+A record's row is dated by its store timestamp (a master's: whole milliseconds of the wall clock) or by its reading (a
+slave's: a few milliseconds late, or more in a busy lab). Others observed the record as well, on the one clock of the
 history. A master has a record
 
-- not before its send began, and not before the record in front of it,
-- no later than the first frame leaves that reaches beyond its start, than the producer has its answer, than a reader
-  has it, or than it is flushed, where its process traces that.
+- not before its send began, and not before the previous record,
+- no later than the first frame beyond its start leaves, or its producer or a reader has it, or it is flushed, if its
+  process traces flushes.
 
 A slave has it
 
 - not before a frame that reaches its end has arrived,
-- no later than a report that covers it leaves, than a reader has it, or than it is flushed.
+- no later than a report that covers it leaves, or a reader has it, or it is flushed.
 
-Each of these counts only within the life of the process that wrote the record. Where both ends contradict each other
-the later one is believed: it is what somebody saw. A record that nobody asked for (a delayed message's second one, what
-the broker writes for itself) has no earliest moment but its predecessor's, and one that never left its broker no latest
-but its row's own.
+Each of these counts only within the incarnation that wrote the record. If both limits contradict each other, the later
+one wins: it was observed. An unrequested record (a delayed message's second one, the broker's own records) has only its
+predecessor as a lower limit, and one that never left its broker only its row as an upper limit.
 
-A ``dispatch`` row is dated when the queues were last seen without it, which is earlier than anybody was shown it; it
-comes after the append of what it reaches, and after the one before it.
+A ``dispatch`` row is dated by the last read of the queues without it, which is before any reader got it; it comes after
+the append that it reaches, and after the previous row.
 
-A start is no later than anything that its process did: a broker says late that it serves. Steps of a sync:
+A start is no later than any action of its process: a broker reports late that it serves. Steps of a sync:
 :mod:`pairproof.chaos.rocketmq.outside.syncs`.
 """
 
@@ -40,27 +39,24 @@ from .syncs import settled
 MASTERS_SIDE, SLAVES_SIDE = "m", "s"
 Incarnation = tuple[str, int]
 Times = list[tuple[int, int]]
-"""Offsets, rising, and when each was reached first, ns."""
+"""Ascending offsets, and when each was reached first, ns."""
 
 
 class _Seen(NamedTuple):
-    """What others saw of one process."""
-
     frames: Times
     """Data frames that left it, or reached it."""
     reports: Times
-    """Its reports."""
     flushes: Times
     shown: dict[int, int]
     """By a record's start: when its producer or a reader had it."""
     did: list[int]
-    """When it did anything that shows that it had started."""
+    """Times of actions that prove its start."""
 
 
-def dated(events: Iterable[Event], born: Mapping[Incarnation, int]) -> list[Event]:
-    """Events in order of time, see the module. ``born``: by node and incarnation, when its process began, ns."""
+def dated(events: Iterable[Event], began: Mapping[Incarnation, int]) -> list[Event]:
+    """Events in order of time, see the module. ``began``: by node and incarnation, its process's start, ns."""
     listed = list(events)
-    outside = {_life(each) for each in listed if each.kind == "start" and each.f == UNKNOWN}
+    outside = {_incarnation(each) for each in listed if each.kind == "start" and each.f == UNKNOWN}
     if not outside:
         return sorted(listed, key=lambda event: event.t)
     starts, others = [], []
@@ -70,31 +66,31 @@ def dated(events: Iterable[Event], born: Mapping[Incarnation, int]) -> list[Even
         dict[Incarnation, list[Event]](),
     )
     for each in listed:
-        life = _life(each)
-        if life in outside and each.kind == "append":
-            appends.setdefault(life, []).append(each)
-        elif life in outside and each.kind == "dispatch":
-            dispatches.setdefault(life, []).append(each)
-        elif life in outside and each.kind == "start":
+        incarnation = _incarnation(each)
+        if incarnation in outside and each.kind == "append":
+            appends.setdefault(incarnation, []).append(each)
+        elif incarnation in outside and each.kind == "dispatch":
+            dispatches.setdefault(incarnation, []).append(each)
+        elif incarnation in outside and each.kind == "start":
             starts.append(each)
-        elif life in outside and each.kind == "sync":
-            syncs.setdefault(life, []).append(each)
+        elif incarnation in outside and each.kind == "sync":
+            syncs.setdefault(incarnation, []).append(each)
         else:
             others.append(each)
     others += [one for steps in syncs.values() for one in settled(steps)]
     invoked = _invoked(others)
-    seen = _seen(others, born, outside)
-    put = {life: _placed(rows, seen[life], invoked) for life, rows in appends.items()}
+    seen = _seen(others, began, outside)
+    put = {incarnation: _placed(rows, seen[incarnation], invoked) for incarnation, rows in appends.items()}
     placed = [one for rows in put.values() for one in rows]
     for each in placed:
-        seen[_life(each)].did.append(each.t)
-    placed += [one for life, rows in dispatches.items() for one in _derived(rows, put.get(life, ()))]
-    starts = [each._replace(t=min([each.t, *seen[_life(each)].did])) for each in starts]
-    # At equal times a start stands before what its process did, an append before who saw it: the sort is stable.
+        seen[_incarnation(each)].did.append(each.t)
+    placed += [one for incarnation, rows in dispatches.items() for one in _derived(rows, put.get(incarnation, ()))]
+    starts = [each._replace(t=min([each.t, *seen[_incarnation(each)].did])) for each in starts]
+    # At equal times a start comes before its process's actions, an append before its observation: the sort is stable.
     return sorted([*starts, *placed, *others], key=lambda event: event.t)
 
 
-def _life(event: Event) -> Incarnation:
+def _incarnation(event: Event) -> Incarnation:
     return event.node or "", event.incarnation or 0
 
 
@@ -107,11 +103,11 @@ def _invoked(events: Iterable[Event]) -> dict[str, int]:
 
 
 def _seen(
-    events: Iterable[Event], born: Mapping[Incarnation, int], lives: Iterable[Incarnation]
+    events: Iterable[Event], began: Mapping[Incarnation, int], incarnations: Iterable[Incarnation]
 ) -> dict[Incarnation, _Seen]:
-    found = {life: _Seen([], [], [], {}, []) for life in lives}
+    found = {incarnation: _Seen([], [], [], {}, []) for incarnation in incarnations}
     begun: dict[str, Times] = {}
-    for (node, incarnation), since in sorted(born.items(), key=lambda item: item[1]):
+    for (node, incarnation), since in sorted(began.items(), key=lambda item: item[1]):
         begun.setdefault(node, []).append((since, incarnation))
     for each in sorted(events, key=lambda event: event.t):
         lived = begun.get(each.node or "", [])
@@ -152,7 +148,6 @@ def _reach(times: Times, offset: int, t: int) -> None:
 
 
 def _placed(rows: list[Event], seen: _Seen, invoked: Mapping[str, int]) -> list[Event]:
-    """One life's appends, in the log's order, with the times that they may have."""
     bounds = [(_caused(each, seen, invoked), _latest(each, seen)) for each in rows]
     latest, ends = NEVER, []
     for _, upper in reversed(bounds):
@@ -167,7 +162,7 @@ def _placed(rows: list[Event], seen: _Seen, invoked: Mapping[str, int]) -> list[
 
 
 def _derived(rows: Iterable[Event], appends: Iterable[Event]) -> Iterator[Event]:
-    """One life's dispatches, no earlier than they can have been."""
+    """One incarnation's dispatches, at their earliest possible times."""
     ends = {each.hi: each.t for each in appends}
     t = 0
     for each in rows:
@@ -176,7 +171,7 @@ def _derived(rows: Iterable[Event], appends: Iterable[Event]) -> Iterator[Event]
 
 
 def _caused(append: Event, seen: _Seen, invoked: Mapping[str, int]) -> int:
-    """When the frame arrived, or the send began, that caused this."""
+    """Arrival of the frame, or start of the send, that caused this append."""
     if append.f == "replicate":
         return _first(seen.frames, bisect_left(seen.frames, (append.hi or 0, -1)), 0)
     return invoked.get(append.message or "", -1)

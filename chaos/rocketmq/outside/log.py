@@ -1,7 +1,7 @@
-"""Follows a commit log's files as they grow: each whole record or filler once, and where the oldest files went.
+"""Follows a commit log's growing files: each whole record or filler once, and the removal of the oldest files.
 
-A few bytes are read at a time, since what was read once is not read again. A record counts once its size, magic number,
-CRC, offset and lengths fit: one that is still being written is read again at the next look.
+No byte of a record is read twice. A record counts once its size, magic number, CRC, offset and lengths fit: an
+incomplete one is read again at the next poll.
 """
 
 from __future__ import annotations
@@ -14,22 +14,18 @@ from ...observers.store_reader import Walk
 from ...observers.stored_record import LEAST_SIZE, MAGIC, MAGIC_BLANK, MAGIC_V2, START, Filler, LogRecord
 
 Found = tuple[LogRecord | Filler, bytes]
-"""What entered the log, and its bytes."""
 
 
 class LogFollower:
-    """Where a growing log begins and ends: after its last whole record or filler."""
+    """Tracks the begin and end of a growing log: after its last whole record or filler."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.begin: int | None = None
-        """None where there is no file yet."""
         self.end: int | None = None
         self._file: tuple[int, int] | None = None
-        """The start of the file that it ends in, and that file's size."""
 
-    def look(self) -> Iterator[Found]:
-        """What is new since the last look, in the log's order."""
+    def poll(self) -> Iterator[Found]:
         if self._file is None:
             self._file = self._first()
             if self._file is None:
@@ -43,11 +39,11 @@ class LogFollower:
             self._file = self.end, size
 
     def recover(self) -> tuple[int, int]:
-        """What RocketMQ's recovery takes for its log now: where that begins and ends.
+        """The log's begin and end by RocketMQ's recovery now.
 
-        A filler that closes the last file there is is dropped: it is written, or sent, once more.
+        A filler that closes the last existing file is dropped: it is written, or sent, again.
         """
-        last = next((what for what, _ in reversed(list(self.look()))), None)
+        last = next((what for what, _ in reversed(list(self.poll()))), None)
         if isinstance(last, Filler) and not self._path(last.hi).exists():
             assert self._file is not None
             self.end, size = last.lo, self._file[1]
@@ -55,7 +51,7 @@ class LogFollower:
         return self.begin or 0, self.end or 0
 
     def has_expired(self) -> bool:
-        """Whether the oldest file is gone; ``begin`` is then where the next one starts."""
+        """Whether the oldest file is gone; ``begin`` is then the next one's start."""
         if self.begin is None:
             return False
         try:
@@ -66,7 +62,7 @@ class LogFollower:
                 self.begin = first[0]
                 return True
         except OSError:
-            # Its disk has no power any more.
+            # Its disk has lost power.
             pass
         return False
 
@@ -78,13 +74,13 @@ class LogFollower:
             names = sorted(each.name for each in self.folder.iterdir() if each.name.isdigit())
             size = (self.folder / names[0]).stat().st_size if names else 0
         except OSError:
-            # Not there yet, or its disk has no power any more.
+            # It does not exist yet, or its disk has lost power.
             return None
-        # It is made empty, and gets its size a moment later.
+        # It is created empty, and gets its size a moment later.
         return (int(names[0]), size) if size else None
 
     def _rest(self, start: int, size: int) -> Iterator[Found]:
-        """What one file holds behind the log's end so far."""
+        """One file's entries behind the log's present end."""
         assert self.end is not None
         try:
             with self._path(start).open("rb", buffering=0) as file:
@@ -95,12 +91,12 @@ class LogFollower:
                     self.end = found[0].hi
                     yield found
         except OSError:
-            # As above; or the next file is not there yet.
+            # As above; or the next file does not exist yet.
             return
 
 
 def _found(fd: int, lo: int, start: int, size: int) -> Found | None:
-    """The whole record or filler at ``lo`` of a file; None if there is none, or not yet."""
+    """The whole record or filler at ``lo`` of a file; None if there is none yet."""
     left = start + size - lo
     head = os.pread(fd, START.size, lo - start)
     length, magic = START.unpack(head) if len(head) == START.size else (0, 0)
@@ -110,7 +106,7 @@ def _found(fd: int, lo: int, start: int, size: int) -> Found | None:
         return None
     data = os.pread(fd, length, lo - start)
     found = next((each for each in Walk([(lo, data)]) if isinstance(each, LogRecord)), None)
-    # Its properties are written last, no CRC covers them, and their text does not end with a zero byte.
+    # Its properties are written last, without a CRC, and their text does not end with a zero byte.
     if found is None or found.hi != lo + length or (found.properties and data.endswith(b"\0")):
         return None
     return found, data

@@ -1,8 +1,8 @@
-"""Follows which of its tables a broker saves, as the kernel tells it (inotify): each save, and none twice.
+"""Follows a broker's saves of its tables through inotify: each save once.
 
-A table is saved once its file is closed after it was written (5.x) or renamed into its place (4.9); what is written
-before that, ``.tmp`` and ``.bak``, is not told. A save is dated by the file's change time, which is that of a tick of
-the kernel's clock: up to 10 ms early. Of several saves of one table between two looks only the last can be dated so.
+A table is saved once its file is closed after a write (5.x) or renamed into place (4.9); earlier writes, to ``.tmp``
+and ``.bak``, do not count. A save is dated by the file's change time, which has the resolution of the kernel's tick: up
+to 10 ms early. If a table is saved several times between two polls, only the last save gets this date.
 
 Source: ConfigManager.persist, MixAll.string2File, SlaveSynchronize.syncDelayOffset of RocketMQ 4.9 and 5.
 """
@@ -33,46 +33,43 @@ _HEAD = Struct("iIII")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 Save = tuple[int, str]
-"""When, CLOCK_MONOTONIC in ns, and which table."""
+"""Time (CLOCK_MONOTONIC, ns) and table."""
 
 
 class SavesFollower:
-    """The saves of one broker's life. LabError if the kernel does not tell."""
+    """The saves of one broker's incarnation. LabError without inotify."""
 
     def __init__(self, folder: Path, wall_ns: int) -> None:
         """``folder``: of the tables' files. ``wall_ns``: how far the wall clock is ahead of the monotonic one."""
         self.folder = folder
         self._wall_ns = wall_ns
-        self._looked = time.monotonic_ns()
+        self._polled = time.monotonic_ns()
         self._fd = _made()
         self.close = weakref.finalize(self, os.close, self._fd)
-        """Nothing more is told."""
         self._is_watched = self._watch()
 
-    def look(self) -> list[Save]:
-        """What was saved since the last look, in order."""
-        absent, self._looked = self._looked, time.monotonic_ns()
+    def poll(self) -> list[Save]:
+        absent, self._polled = self._polled, time.monotonic_ns()
         if not self._is_watched:
             self._is_watched = self._watch()
             names = sorted(each for each in TABLES if (self.folder / each).exists()) if self._is_watched else []
             return sorted((self._saved_at(name, absent), TABLES[name]) for name in names)
         found, dated = list[Save](), set[str]()
         for name in reversed(list(self._names())):
-            # Of a table's saves the last one comes first here.
+            # A table's last save comes first here.
             found.append((absent if name in dated else self._saved_at(name, absent), TABLES[name]))
             dated.add(name)
         return sorted(found)
 
     def _watch(self) -> bool:
-        """Whether the folder is watched now; it may not be there yet."""
         done: bool = _libc.inotify_add_watch(self._fd, os.fsencode(self.folder), _CLOSE_WRITE | _MOVED_TO) >= 0
-        # Where its disk has lost its power, nothing is saved any more.
+        # On a disk without power nothing is saved.
         if not done and ctypes.get_errno() not in (errno.ENOENT, errno.EIO):
-            raise _trouble("raise fs.inotify.max_user_watches")
+            raise _watch_error("raise fs.inotify.max_user_watches")
         return done
 
     def _names(self) -> Iterator[str]:
-        """Of the tables' files that came to their place, in order."""
+        """The tables' files that were saved, in order."""
         while True:
             try:
                 data = os.read(self._fd, MAX_READ)
@@ -83,13 +80,13 @@ class SavesFollower:
                 _, mask, _, length = _HEAD.unpack_from(data, at)
                 at += _HEAD.size + length
                 if mask & _OVERFLOW:
-                    raise LabError(f"{self.folder}: more was saved than the kernel could tell")
+                    raise LabError(f"{self.folder}: the kernel's event queue overflowed")
                 name = os.fsdecode(data[at - length : at].rstrip(b"\0"))
                 if name in TABLES:
                     yield name
 
     def _saved_at(self, name: str, absent: int) -> int:
-        """Not before the look that did not see it, nor after this one."""
+        """Limited to the time between the last poll, which did not see it, and this one."""
         try:
             changed = (self.folder / name).stat().st_ctime_ns - self._wall_ns
         except OSError:
@@ -98,7 +95,6 @@ class SavesFollower:
 
 
 def _made() -> int:
-    """What the kernel tells is read from it."""
     for left in (1, 0):
         fd: int = _libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
         if fd >= 0:
@@ -106,8 +102,8 @@ def _made() -> int:
         if left:
             # Those of earlier trials may only wait to be collected.
             gc.collect()
-    raise _trouble("raise fs.inotify.max_user_instances")
+    raise _watch_error("raise fs.inotify.max_user_instances")
 
 
-def _trouble(remedy: str) -> LabError:
-    return LabError(f"the kernel does not tell what brokers save ({os.strerror(ctypes.get_errno())}): {remedy}")
+def _watch_error(remedy: str) -> LabError:
+    return LabError(f"the kernel does not report saved files ({os.strerror(ctypes.get_errno())}): {remedy}")

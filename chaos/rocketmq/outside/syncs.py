@@ -1,11 +1,11 @@
-"""How the steps of a slave's sync went, put together of what taps and its log tell.
+"""The steps of a slave's sync, combined from its taps and its log.
 
-Taps see a request leave and its answer arrive. The log says that a step failed, whatever had come of it by then: no
-connection, no answer in time, or an answer that the slave could not read. So
+Taps observe a request and its answer. The log reports that a step failed: no connection, no answer in time, or an
+unreadable answer. So
 
-- an answer counts only if the log says no failure of its step, be it before the answer or after it; where the failure
-  comes with the answer, or after it, the slave could not read it;
-- a failure comes behind the request that it is about: a line of the log has whole milliseconds only.
+- an answer counts only if the log reports no failure of its step, before or after it; a failure with or after the
+  answer means that the slave could not read it;
+- a failure follows the request that it belongs to: a line of the log has whole milliseconds only.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from bisect import bisect_left
 from ....harness.history import MS, Event
 
 CALL_NS = 3_000 * MS
-"""How long a slave waits for an answer. Source: SlaveSynchronize, BrokerOuterAPI."""
+"""A slave's timeout for an answer. Source: SlaveSynchronize, BrokerOuterAPI."""
 CLUSTER_NS = 2 * MS
 """A log's whole milliseconds."""
 
 
 def settled(steps: list[Event]) -> list[Event]:
-    """One life's ``sync`` events in order of time, see the module."""
+    """One incarnation's ``sync`` events in order of time, see the module."""
     found: list[Event] = []
     asked: Event | None = None
     failed: int | None = None
     answered: int | None = None
-    """Where the last request's failure and answer stand."""
+    """Positions of the last request's failure and answer."""
     for each in sorted(_behind_requests(steps), key=lambda event: event.t):
         is_of_it = asked is not None and asked.f == each.f
         match each.status:
@@ -38,7 +38,7 @@ def settled(steps: list[Event]) -> list[Event]:
                     each = each._replace(status="unread")
                 failed = len(found)
             case "failed":
-                # It could not even ask.
+                # It could not even send the request.
                 asked = None
             case _ if is_of_it and failed is not None:
                 assert asked is not None
@@ -52,7 +52,7 @@ def settled(steps: list[Event]) -> list[Event]:
 
 
 def _behind_requests(steps: list[Event]) -> list[Event]:
-    """Failures that are dated within a millisecond before their request stand behind it."""
+    """Move failures that are dated within a millisecond before their request behind it."""
     asked: dict[str | None, list[int]] = {}
     for each in steps:
         if each.status == "asked":

@@ -1,9 +1,9 @@
-"""What RocketMQ's broker says in its log, as far as laws ask for it.
+"""Log messages of RocketMQ's broker that laws use.
 
-- It refuses a slave which is ahead of it. Only 4.9.3 to 4.9.x say so, each time that the slave connects; 5.x says
+- It refuses a slave which is ahead of it. Only 4.9.3 to 4.9.x log this, at each connection of the slave; 5.x logs
   nothing, and serves the slave. Source: HAConnection.ReadSocketService.processReadEvent of 4.9.7.
-- It did not get one of its master's tables, whatever stood in the way. Source: SlaveSynchronize of 4.9.7 and 5.5.0.
-  Not so a 5.x slave of a 4.x master, which fails after it took the offsets over: its master tells no data version.
+- It failed to fetch one of its master's tables, for any reason. Source: SlaveSynchronize of 4.9.7 and 5.5.0. Exception:
+  a 5.x slave of a 4.x master, which fails after it took the offsets over, because its master sends no data version.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 MAX_READ = 1 << 20
-"""Bytes of output that are read at a time."""
 _REFUSED = re.compile(
     rb"slave\[/?([0-9.]+:[0-9]+)\] request offset=(-?[0-9]+) greater than local commitLog offset=(-?[0-9]+)"
 )
@@ -27,12 +26,10 @@ _TABLES = {
     b"TopicConfig": "topics", b"ConsumerOffset": "offsets", b"DelayOffset": "delays", b"SubscriptionGroup": "groups",
 }  # fmt: skip
 QUARTER_MS = 15 * 60 * 1_000
-"""Time zones differ by whole quarters of an hour, and 5.x has its own: a line's time is known within one."""
+"""Time zones differ by quarters of an hour, and 5.x uses its own: a line's time is known modulo a quarter."""
 
 
 class Refusal(NamedTuple):
-    """A slave that was refused, and the log ends of both."""
-
     peer: str
     """``ip:port`` of its connection, as the master sees it."""
     reported: int
@@ -40,22 +37,19 @@ class Refusal(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """A table that a slave did not get."""
-
     table: str
     at_ms: int
-    """When its line was written, since the last quarter of an hour."""
+    """Time of its line, since the last quarter of an hour."""
 
 
-class WordsFollower:
-    """Reads a broker's output as it grows from now on. A line that has no end yet waits."""
+class OutputFollower:
+    """Reads a broker's growing output from now on. An incomplete line is kept until its end arrives."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._at = path.stat().st_size if path.exists() else 0
 
-    def look(self) -> tuple[list[Refusal], list[Failure]]:
-        """Whom it has refused, and what it did not get, since the last look."""
+    def poll(self) -> tuple[list[Refusal], list[Failure]]:
         try:
             with self.path.open("rb", buffering=0) as file:
                 file.seek(self._at)
@@ -64,7 +58,7 @@ class WordsFollower:
             return [], []
         whole = data.rfind(b"\n") + 1
         if not whole and len(data) == MAX_READ:
-            # No line of a broker's is as long.
+            # No line of a broker is as long.
             whole = len(data)
         self._at += whole
         said = data[:whole]

@@ -1,4 +1,4 @@
-"""Hypothesis as it is set up for all tests here: pairproof's state machines take the same profile and database."""
+"""The Hypothesis profile of all tests here: pairproof's state machines use the same profile and database."""
 
 from hypothesis import settings
 

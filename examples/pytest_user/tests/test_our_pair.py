@@ -1,4 +1,4 @@
-"""What our team promises of its pair."""
+"""Our team's guarantees of its pair."""
 
 import pytest
 from hypothesis.stateful import rule
@@ -10,7 +10,7 @@ OURS = {"brokerRole": "SYNC_MASTER", "flushDiskType": "ASYNC_FLUSH"}
 
 
 class NothingWhileDown(Law):
-    """A law is a class: what it promises, what it must see, and a method for each kind of event."""
+    """A law is a class: its promise, its required events, and a method for each event type."""
 
     id = "nothing-while-down"
     promise = "A broker that was killed appends nothing."
@@ -60,7 +60,7 @@ class WithOurJob(conformance.machine("reference", laws=[NothingWhileDown])):
 
     @rule()
     def nightly_job(self):
-        """What our job does: a batch of large messages, then a pause."""
+        """The steps of our job: a batch of large messages, then a pause."""
         for _ in range(3):
             self.act("send", {"producer": 0, "size": 3_000, "wait": False, "queue": 0})
         self.act("advance", {"ms": 500})

@@ -1,8 +1,8 @@
-"""What operations are for Redis: clients that write with WAIT and read, and what the trial's script asks.
+"""Operations and script queries for Redis: clients that write with WAIT, and read.
 
-A write appends its name to one list, so that data have an order, and everything that a node holds is one reply. Each
-call has a connection of its own, as WAIT speaks of what its connection wrote. The nodes themselves are asked past the
-links, so that faults there do not hide from the script how far they are.
+A write appends its name to one list, so data have an order, and a node's whole data is one reply. Each call has its own
+connection, because WAIT covers its connection's writes. The script queries nodes past the links, so that link faults do
+not hide their progress.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ from pairproof.harness.history import MS, digest
 from pairproof_redis.server import LOG
 
 CALL_S = 4.0
-"""A call is given up after this."""
+"""A call's timeout."""
 WAIT_MS = 1_000
 """The timeout of WAIT."""
 ASKED_EVERY_S, CLOSE_S = 0.1, 2.0
 SURVIVES = {"always": "machine", "everysec": "stop", "no": "stop"}
 """The worst end of a node that its acknowledged writes survive, by appendfsync: everysec may lose a second in a
-disaster (``redis-everysec``), no as much as the kernel likes."""
+disaster (``redis-everysec``), no as much as the kernel decides.
+"""
 REPLICA_SURVIVES = "stop"
-"""WAIT says that replicas have received a write. It promises nothing of their disks."""
+"""WAIT confirms that replicas have received a write. It guarantees nothing about their disks."""
 
-Said = dict[str, Any]
+Info = dict[str, Any]
 
 
 class RedisDriver(Driver):
-    """Clients of one trial, and a look at its nodes every :data:`ASKED_EVERY_S`."""
+    """Clients of one trial, and a poll of its nodes every :data:`ASKED_EVERY_S`."""
 
     call_ns = int(CALL_S * 1_000) * MS
 
@@ -51,12 +52,12 @@ class RedisDriver(Driver):
         self.clients = self
         self.phase_of: dict[int, str] = {}
         self.calls: set[asyncio.Task[None]] = set()
-        self.said: dict[str, Said] = {}
-        """By node: its latest INFO; nothing of one that does not answer."""
+        self.info: dict[str, Info] = {}
+        """By node: its latest INFO; absent without an answer."""
         self.ops, self.closed = 0, False
-        self.asking = world.loop.create_task(self._ask())
+        self.asking = world.loop.create_task(self._poll_all())
 
-    # What operations need: see pairproof.harness.ports.clients, and rewrite.py.
+    # Abilities for operations: see pairproof.harness.ports.clients, and rewrite.py.
 
     def write_one(self, client: int, copies: int) -> None:
         self._begin("write", "master", client, lambda op: self._write(op, client, copies), f"w{self.ops}")
@@ -80,13 +81,13 @@ class RedisDriver(Driver):
     async def _guarded(
         self, op: int, f: str, node: str, client: int, name: str | None, act: Callable[[int], Awaitable[None]]
     ) -> None:
-        """Record how a call ends that does not end well."""
+        """Record the result of a call that fails."""
         call = {"node": node, "process": client, "op": op, "f": f, "message": name}
         try:
             async with asyncio.timeout(CALL_S):
                 await act(op)
         except ResponseError as why:
-            # An error reply is Redis's word that it did nothing.
+            # An error reply means that Redis did nothing.
             self._end("fail", call, str(why).partition(" ")[0], str(why))
         except NotThere:
             self._end("fail", call, "refused", None)
@@ -95,7 +96,7 @@ class RedisDriver(Driver):
         except (RedisError, OSError) as why:
             self._end("info", call, "disconnected", str(why))
 
-    def _end(self, phase: str, call: Said, status: str, detail: str | None, **more: object) -> None:
+    def _end(self, phase: str, call: Info, status: str, detail: str | None, **more: object) -> None:
         self.phase_of[call["op"]] = phase
         self._add(phase, **{**call, "status": status, "detail": detail, **more})
 
@@ -105,7 +106,7 @@ class RedisDriver(Driver):
         async with to(self.world.links.dials("client-master")) as connection:
             await connected(connection)
             await connection.rpush(LOG, name)
-            # From here on the write is acknowledged, whatever becomes of WAIT.
+            # From here on the write is acknowledged, whatever the result of WAIT.
             held = await self._waited(connection, copies) if copies else 0
             self._end("ok", call, "OK", None, value=held)
         for node, survives in (("master", self.survives), ("slave", REPLICA_SURVIVES))[: 1 + min(held, 1)]:
@@ -123,7 +124,7 @@ class RedisDriver(Driver):
             await connected(connection)
             found = await self._all(connection)
         self._end("ok", call, "OK", None, value=len(found[1]))
-        self._look(op, node, "read", *found)
+        self._poll(op, node, "read", *found)
 
     async def _rewrite(self, op: int, node: str) -> None:
         call = {"node": node, "process": 0, "op": op, "f": "rewrite"}
@@ -132,23 +133,23 @@ class RedisDriver(Driver):
             await connection.bgrewriteaof()
         self._end("ok", call, "OK", None)
 
-    # What a node holds, and which version of it that is, in one transaction.
+    # A node's data and its version, in one transaction.
 
-    async def _all(self, connection: Redis) -> tuple[Said, list[str]]:
+    async def _all(self, connection: Redis) -> tuple[Info, list[str]]:
         async with connection.pipeline(transaction=True) as both:
             both.info("replication")
             both.lrange(LOG, 0, -1)
-            said, found = await both.execute()
-        return said, found
+            info, found = await both.execute()
+        return info, found
 
-    def _look(self, op: int, node: str, f: str, said: Said, found: list[str]) -> None:
-        version = {"message": said["master_replid"], "value": offset(said)}
+    def _poll(self, op: int, node: str, f: str, info: Info, found: list[str]) -> None:
+        version = {"message": info["master_replid"], "value": offset(info)}
         self._add("version", node=node, digest=digest("\n".join(found).encode()), **version)
         for place, write in enumerate(found):
             self._add("held", node=node, op=op, message=write, queue_offset=place)
         self._add("scanned", node=node, op=op, f=f, status="source" if node == "master" else "copy")
 
-    # What the script asks, see pairproof.chaos.driver.
+    # Queries of the script, see pairproof.chaos.driver.
 
     def config(self, node: str) -> str:
         return json.dumps(dict(self.world.settings))
@@ -160,15 +161,15 @@ class RedisDriver(Driver):
         return not self.calls
 
     def linked(self) -> bool:
-        """Whether the replica follows, and has written the file of what it got: before that it ignores SIGTERM."""
-        said = self.said.get("slave", {})
-        return said.get("master_link_status") == "up" and not said["aof_rewrite_in_progress"]
+        """Whether the replica follows, and has written its received file: before that it ignores SIGTERM."""
+        info = self.info.get("slave", {})
+        return info.get("master_link_status") == "up" and not info["aof_rewrite_in_progress"]
 
     def ends(self) -> set[int | None]:
-        """Replication offsets, which are equal when the replica has it all; its source pings it, so they move on."""
+        """Replication offsets, which are equal once the replica has everything; pings of the source advance them."""
         if not self.linked():
             return {None}
-        return {offset(self.said[node]) if node in self.said else None for node in self.world.nodes}
+        return {offset(self.info[node]) if node in self.info else None for node in self.world.nodes}
 
     def audit(self, f: str, *nodes: str) -> None:
         op, self.ops = self.ops, self.ops + 1
@@ -181,7 +182,7 @@ class RedisDriver(Driver):
                 found = await self._all(connection)
         except (RedisError, OSError):
             return
-        self._look(op, node, f, *found)
+        self._poll(op, node, f, *found)
 
     def close(self) -> None:
         self.closed = True
@@ -192,16 +193,16 @@ class RedisDriver(Driver):
 
     # Connections.
 
-    async def _ask(self) -> None:
-        """Look at every node again and again, past the links."""
+    async def _poll_all(self) -> None:
+        """Poll every node repeatedly, past the links."""
         # The library may swallow that this task is cancelled.
         while not self.closed:
             for node in self.world.nodes:
                 try:
                     async with asyncio.timeout(1), to(self.world.links.address(node)) as connection:
-                        self.said[node] = await connection.info()
+                        self.info[node] = await connection.info()
                 except (RedisError, OSError):
-                    self.said.pop(node, None)
+                    self.info.pop(node, None)
             await asyncio.sleep(ASKED_EVERY_S)
 
     def _add(self, kind: str, **columns: object) -> None:
@@ -210,7 +211,7 @@ class RedisDriver(Driver):
 
 @asynccontextmanager
 async def to(address: Address) -> AsyncIterator[Redis]:
-    """A client with one connection, which is not there yet."""
+    """A client with one connection, which is not open yet."""
     client = Redis(
         host=address.host, port=address.port, socket_timeout=CALL_S, socket_connect_timeout=CALL_S,
         retry=Retry(NoBackoff(), 0), decode_responses=True, single_connection_client=True,
@@ -222,7 +223,7 @@ async def to(address: Address) -> AsyncIterator[Redis]:
 
 
 class NotThere(RedisError):
-    """Nobody took the connection, so nothing can have happened."""
+    """The connection failed, so nothing can have happened."""
 
 
 async def connected(connection: Redis) -> None:
@@ -233,6 +234,6 @@ async def connected(connection: Redis) -> None:
         raise NotThere(str(why)) from why
 
 
-def offset(said: Said) -> int:
-    """The replication offset that a node names: of a replica, of what it has processed."""
-    return int(said["slave_repl_offset"] if said["role"] == "slave" else said["master_repl_offset"])
+def offset(info: Info) -> int:
+    """A node's replication offset: for a replica, of its processed data."""
+    return int(info["slave_repl_offset"] if info["role"] == "slave" else info["master_repl_offset"])

@@ -1,12 +1,12 @@
 """``redis-everysec``: under ``appendfsync everysec`` a disaster costs a second of writes, not more.
 
-What was acknowledged more than :data:`BOUND_NS` before the disaster must be in the primary's own store when it comes
-back. A disaster is the primary's end, or the beginning of a fault at it: a disk that fails loses what was not flushed,
-however long the process lives on. The store must be its own: not emptied, replaced, or on a disk that lied.
+A write acknowledged more than :data:`BOUND_NS` before the disaster must be in the primary's own store at its restart. A
+disaster is the primary's end, or the beginning of a fault at it: a failing disk loses unflushed data, however long the
+process continues. The store must be its own: not emptied, replaced, or on a lying disk.
 
 Source: Redis's page on persistence.
 
-Left out: ``always`` and ``no``, see ``promise-kept``, and what the replica still has.
+Left out: ``always`` and ``no``, see ``promise-kept``, and the replica's data.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pairproof import Event, Known, Law
 
 SECOND_NS = 1_000_000_000
 BOUND_NS = 2 * SECOND_NS
-"""The second that is documented, and one for a timer of whole seconds and for the flush itself."""
+"""The documented second, and one for a timer of whole seconds and for the flush itself."""
 
 
 class RedisEverysec(Law):
     id = "redis-everysec"
-    promise = "With appendfsync everysec, what was acknowledged two seconds before a disaster survives it."
+    promise = "With appendfsync everysec, writes acknowledged two seconds before a disaster survive it."
     source = "Redis: persistence, appendfsync"
     needs = frozenset({"config", "ok", "held", "scanned", "crash"})
     timed = True
@@ -30,7 +30,7 @@ class RedisEverysec(Law):
     def __init__(self, known: Known) -> None:
         super().__init__(known)
         self.acknowledged: dict[str, int] = {}
-        """By write: when, ns."""
+        """By write: its time, ns."""
         self.due: dict[str, Event] = {}
         """By write that the primary must have: the disaster."""
         self.found: set[str] = set()
@@ -58,7 +58,7 @@ class RedisEverysec(Law):
         for write, t in self.acknowledged.items():
             if event.t - t > BOUND_NS:
                 self.due.setdefault(write, event)
-        # What is younger may be gone, whatever becomes of it later.
+        # A younger write may be lost, whatever happens to it later.
         self.acknowledged.clear()
 
     def on_wipe(self, event: Event) -> None:

@@ -1,8 +1,8 @@
-"""``redis-same-version``: a replication id and an offset name one version of the data.
+"""``redis-same-version``: a replication id and an offset identify one version of the data.
 
-Left out: offset 0. A primary that never had a replica stays there while clients write, though the page says that it
-counts all the same (README.md, What was found). Source: Redis's page on replication, which says that two
-instances with the same id and offset have the same data; partial resynchronization rests on that.
+Left out: offset 0. A primary that never had a replica stays there while clients write, although the page says that it
+counts anyway (README.md, What was found). Source: Redis's page on replication: two instances with the same id and
+offset have the same data; partial resynchronization depends on that.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pairproof_redis.version import Version
 
 class RedisSameVersion(Law):
     id = "redis-same-version"
-    promise = "Nodes that name the same replication id and offset hold the same data."
+    promise = "Nodes with the same replication id and offset hold the same data."
     source = "Redis: replication, replication IDs"
     needs = frozenset({"version"})
 

@@ -1,4 +1,4 @@
-"""An operation: a node rewrites its append-only file, which Redis does by itself when that has grown."""
+"""An operation: a node rewrites its append-only file, which Redis does on its own when that has grown."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pairproof import Args, operation
 
 @runtime_checkable
 class CanRewrite(Protocol):
-    """A node can be told to rewrite its append-only file."""
+    """Can make a node rewrite its append-only file."""
 
     def rewrite(self, node: str) -> None:
-        """Tell it; the outcome is recorded when it comes."""
+        """Request it; the outcome is recorded when it arrives."""
 
 
 class Rewrite(operation.Operation):
@@ -25,7 +25,7 @@ class Rewrite(operation.Operation):
     is_load = True
 
     def do(self, running: operation.Running, args: Args) -> None:
-        """Tell it."""
+        """Request it."""
         running.able.rewrite(str(args["node"]))
 
 

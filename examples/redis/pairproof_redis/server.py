@@ -1,4 +1,4 @@
-"""``redis-server`` as a program: how it is configured, started, found ready, and told to end."""
+"""``redis-server`` as a program: its configuration, start, readiness, and end."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LOG = "log"
 """The list to which every write appends its name."""
 READY = "Ready to accept connections"
 WILL_NOT = ("Bad file format reading the append only file", "Fatal error", "FATAL CONFIG FILE ERROR")
-"""What it says when it refuses what is in its folder."""
+"""Its messages when it refuses its folder's files."""
 
 
 class RedisServer(Program):
@@ -28,7 +28,7 @@ class RedisServer(Program):
         return Command(["redis-server", str(path)])
 
     def lines(self, at: Place) -> list[str]:
-        """Redis's defaults, but for what persists, and for pauses that are longer than a trial."""
+        """Redis's defaults, except for persistence, and for pauses longer than a trial."""
         found = [
             f"bind {at.bind}", f"port {at.address(at.name).port}", "protected-mode no", f"dir {at.path}",
             'save ""', "appendonly yes", f"appendfsync {self.settings['appendfsync']}",
@@ -41,8 +41,8 @@ class RedisServer(Program):
         return found
 
     def is_ready(self, at: Place) -> bool:
-        return READY in at.said()
+        return READY in at.printed()
 
     def cause(self, at: Place, status: Status) -> Cause:
         found = super().cause(at, status)
-        return Cause.REFUSED if found is Cause.OWN and any(each in at.said() for each in WILL_NOT) else found
+        return Cause.REFUSED if found is Cause.OWN and any(each in at.printed() for each in WILL_NOT) else found

@@ -1,4 +1,4 @@
-"""What searches draw for Redis."""
+"""The searches' settings for Redis."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ WRITES = tuple(Op("write", {"client": 0, "copies": 1}) for _ in range(3))
 
 
 class RedisSystem(System):
-    """Settings; all else is as for any pair."""
+    """Its settings; everything else is as for any pair."""
 
     name = "redis"
     settings = (VALUES,)
-    # Real-time trials wait a second and a half at most, and what everysec must have kept is older than two seconds.
+    # Real-time trials wait a second and a half at most, and everysec guarantees only data older than two seconds.
     starts = ((), WRITES, (*WRITES, Op("advance", {"ms": 1_500}), Op("advance", {"ms": 1_500})))
 
 

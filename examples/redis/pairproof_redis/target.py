@@ -40,10 +40,10 @@ class Redis:
         return Plan(nodes, links)
 
     def observes(self) -> frozenset[str]:
-        """What the labs see of any program, what the driver tells, and the version of a node's data."""
-        told = "config invoke ok fail info promise held scanned version"
-        seen = "lab fault mark stall pause resume start crash abort stop wipe"
-        return frozenset(f"{told} {seen}".split())
+        """Event types that labs observe of any program, those of the driver, and the version of a node's data."""
+        of_driver = "config invoke ok fail info promise held scanned version"
+        of_labs = "lab fault mark stall pause resume start crash abort stop wipe"
+        return frozenset(f"{of_driver} {of_labs}".split())
 
     def driver(self, world: World) -> RedisDriver:
         return RedisDriver(world)

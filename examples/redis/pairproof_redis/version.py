@@ -1,4 +1,4 @@
-"""A kind of event: which version of the data a Redis node says it has, and what that was."""
+"""An event type: the version that a Redis node reports of its data, and the data."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pairproof import Event
 
 
 class Version(Event):
-    """A Redis node was asked in one transaction for the version of its data, and for the data."""
+    """A Redis node was queried in one transaction for the version of its data, and for the data."""
 
     __slots__ = ()
     node: str
@@ -15,4 +15,4 @@ class Version(Event):
     value: int
     """Its replication offset."""
     digest: int
-    """Of all that it held."""
+    """Of all its data."""

@@ -9,13 +9,13 @@ from pairproof import testing
 
 
 def pair(appendfsync: str = "everysec") -> testing.History:
-    story = testing.History().add("config", node="master", detail=f'{{"appendfsync": "{appendfsync}"}}')
-    return story.start("master").start("slave")
+    history = testing.History().add("config", node="master", detail=f'{{"appendfsync": "{appendfsync}"}}')
+    return history.start("master").start("slave")
 
 
-def acknowledged(story: testing.History, age_ms: int) -> testing.History:
-    """A write that was acknowledged so long before the primary is killed and comes back."""
-    return story.invoke("w1", f="write").ok("w1").after(age_ms).crash("master").start("master")
+def acknowledged(history: testing.History, age_ms: int) -> testing.History:
+    """A write that was acknowledged so long before the primary is killed and restarts."""
+    return history.invoke("w1", f="write").ok("w1").after(age_ms).crash("master").start("master")
 
 
 def test_what_is_older_than_two_seconds_survives() -> None:
@@ -28,17 +28,17 @@ def test_the_last_second_may_be_lost() -> None:
 
 
 def test_a_disk_that_fails_is_the_disaster() -> None:
-    story = pair().invoke("w1", f="write").ok("w1").after(1_000).fault("read_only", "master")
-    testing.assert_vacuous(RedisEverysec, story.after(9_000).crash("master").start("master").reading("master"))
+    history = pair().invoke("w1", f="write").ok("w1").after(1_000).fault("read_only", "master")
+    testing.assert_vacuous(RedisEverysec, history.after(9_000).crash("master").start("master").reading("master"))
 
 
 def test_an_emptied_store_owes_nothing() -> None:
-    story = acknowledged(pair(), 5_000).wipe("master").start("master")
-    testing.assert_vacuous(RedisEverysec, story.reading("master"))
+    history = acknowledged(pair(), 5_000).wipe("master").start("master")
+    testing.assert_vacuous(RedisEverysec, history.reading("master"))
 
 
-def version(story: testing.History, node: str, offset: int, digest: int) -> testing.History:
-    return story.add("version", node=node, message="8f1c", value=offset, digest=digest)
+def version(history: testing.History, node: str, offset: int, digest: int) -> testing.History:
+    return history.add("version", node=node, message="8f1c", value=offset, digest=digest)
 
 
 def test_one_version_is_one_content() -> None:

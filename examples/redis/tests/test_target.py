@@ -1,4 +1,4 @@
-"""What the target says of itself, without a server."""
+"""The target's declarations, without a server."""
 
 from __future__ import annotations
 

@@ -42,6 +42,8 @@ class Coverage:
         self._slaves: dict[str, _Slave] = {}
         self._rogue_peers: dict[str, int] = {}
         """The reports of rogue peers to the master's current incarnation, by connection."""
+        self._rogue_peers_before: dict[str, int] = {}
+        """The same of the incarnation before, whose answers may still be in flight."""
 
     def put(self, lo: int, hi: int, message: str | None) -> None:
         self._puts.append(Put(lo, hi, message))
@@ -79,11 +81,13 @@ class Coverage:
     def claimed(self, label: str, reach: int) -> None:
         self._rogue_peers[label] = max(reach, self._rogue_peers.get(label, 0))
 
-    def restarted(self) -> None:
-        self._rogue_peers.clear()
+    def master_ended(self) -> None:
+        self._rogue_peers_before, self._rogue_peers = self._rogue_peers, {}
 
-    def rogue_holders(self, hi: int | None) -> int:
-        return sum(1 for reach in self._rogue_peers.values() if hi is not None and hi <= reach)
+    def rogue_holders(self, hi: int | None, is_current: bool) -> int:
+        """Rogue peers whose reports to the master's current incarnation, or the one before, reach ``hi``."""
+        claims = self._rogue_peers if is_current else self._rogue_peers_before
+        return sum(1 for reach in claims.values() if hi is not None and hi <= reach)
 
     def _cover(self, put: Put, slave: _Slave) -> None:
         key = (put.lo, put.message)

@@ -81,7 +81,7 @@ class Known(Links):
     def rests_on_rogues(self, ok: Ok) -> bool:
         """Whether enough peers held this send only if rogue peers count, which no master can distinguish."""
         held = self.holders(ok)
-        return held < self.needed <= held + self.coverage.rogue_holders(ok.hi)
+        return held < self.needed <= held + self.coverage.rogue_holders(ok.hi, self.calls.is_current(ok))
 
     def keeps_index(self, node: str) -> bool:
         return self.derived_under.indexed(node) is True
@@ -149,7 +149,6 @@ class Known(Links):
         if node == MASTER:
             self.ahead = self.refused = -1
             self.pushed = 0
-            self.coverage.restarted()
         self.logs.started(event, is_image)
 
     def _disturb(self, event: Event) -> None:
@@ -169,6 +168,8 @@ class Known(Links):
         self._disturb(event)
         node = event.node
         self.logs.ended(event, self.nodes.is_up(node))
+        if node == MASTER and self.nodes.is_up(node):
+            self.coverage.master_ended()
         self.naming.ended(event)
         self.nodes.end(event)
         self.tables.ended(event)

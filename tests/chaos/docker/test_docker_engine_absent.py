@@ -113,7 +113,7 @@ def test_an_engine_that_has_gone_fails_every_call(fake: FakeEngine) -> None:
     for _ in range(2):
         with pytest.raises(LabError) as why:
             made.clean(lambda lab: True)
-        assert said(why).startswith("the Docker engine does not answer any more: ")
+        assert said(why).startswith("the Docker engine no longer answers: ")
     assert "run again" in said(why)
 
 
@@ -123,7 +123,7 @@ def test_one_that_hangs_is_waited_for_once(fake: FakeEngine) -> None:
     for _ in range(3):
         with pytest.raises(LabError) as why:
             made.ask("say", lambda client: client.info(), 0.2)
-        assert said(why).startswith("the Docker engine does not answer any more: not within 0.2 s")
+        assert said(why).startswith("the Docker engine no longer answers: not within 0.2 s")
     assert fake.asked.count("GET /info") == 1
     fake.answers["GET /info"] = (200, {"Name": "x"})
     assert Engine().ask("say", lambda client: client.info()) == {"Name": "x"}

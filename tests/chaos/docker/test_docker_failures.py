@@ -72,8 +72,8 @@ FAILURES: dict[str, Callable[[RealSession, EngineDoor], object]] = {
     "the lab's observer is paused": lambda session, _: helper(session, "observer").pause(),
     "master exited by itself .killed 9": lambda session, _: node(session, "master").kill(),
     "keeper has ended: it was killed": supervisor_dies,
-    "the Docker engine does not answer any more: .*look after the engine": lambda _, door: door.shut(),
-    "the Docker engine does not answer any more: not within": lambda _, door: door.hang(),
+    "the Docker engine no longer answers: .*check the engine": lambda _, door: door.shut(),
+    "the Docker engine no longer answers: not within": lambda _, door: door.hang(),
 }
 
 

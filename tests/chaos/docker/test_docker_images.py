@@ -146,8 +146,8 @@ def test_without_any_base_the_line_says_how_to_get_one(
     [
         (told({"stream": "a"}, {"error": "COPY\nfailed"}), "on pairproof-base:bookworm: COPY failed"),
         ((500, {"message": "no space left"}), "no space left"),
-        (HANGS, "nothing was heard of it for 0.2 s"),
-        (BREAKS_OFF, "does not answer any more"),
+        (HANGS, "it was silent for 0.2 s"),
+        (BREAKS_OFF, "no longer answers"),
     ],
 )
 def test_a_build_that_fails_says_why_and_the_engine_is_still_there(

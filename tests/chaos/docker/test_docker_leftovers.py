@@ -63,7 +63,7 @@ def test_what_harness_and_keeper_left_is_cleaned_and_told_while_another_lab_live
     clean = [sys.executable, "-c", CLI_OF_OWN_VIEW, "labs", "clean"]
     done = subprocess.run(clean, env=environ, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     assert sorted(re.findall("docker: removed (\\S+ \\S+) of lab", done.stdout)) == dead
-    assert "removed what an earlier lab left behind" in done.stdout
+    assert "removed the remains of an earlier lab" in done.stdout
     assert sorted(in_engine(engine, labs_folder)) == sorted(theirs)
     session.settle()
     living.close()

@@ -69,7 +69,7 @@ class World:
         self.recorder = self.evidence.recorder
         self.nodes = {name: cast(Any, Node(name, folder / f"{name}.jsonl")) for name in PAIR}
         for name in PAIR:
-            self.evidence.born(name, 1, TraceReader(folder / f"{name}.jsonl"))
+            self.evidence.process_started(name, 1, TraceReader(folder / f"{name}.jsonl"))
         self.inspection = Inspection.__new__(Inspection)
         self.inspection.world = cast(Any, self)
         self.inspection.configs = {name: BrokerConfig() for name in PAIR}
@@ -113,7 +113,7 @@ def test_stores_are_read_again_where_somebody_else_let_their_nodes_go_on(
 def test_stores_that_are_never_left_alone_are_not_audited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = iter(range(1_000))
     monkeypatch.setattr(processes, "_ran_ns", lambda node: next(ran))
-    with pytest.raises(LabError, match=r"master, slave cannot be read: something outside the lab"):
+    with pytest.raises(LabError, match=r"master, slave cannot be read: a process outside the lab"):
         World(tmp_path).audited()
     assert next(ran) == 4 * SNAPSHOTS
 

@@ -171,7 +171,7 @@ def test_sockets_of_java_are_seen_too(tmp_path: Path) -> None:
     (tmp_path / "self" / "net" / "tcp6").write_text("\n".join(["head", *rows]))
     (tmp_path / "self" / "net" / "tcp").write_text("head\n0: 0100007F:9001 0100007F:2AA0 01 0:0 0:0 0 0 0 77\n")
     bypass = Bypass(Address(HOST, 0x2AA0), tmp_path)
-    assert [bypass.look(), bypass.look(), bypass.look()] == [0, 1, 0]
+    assert [bypass.check(), bypass.check(), bypass.check()] == [0, 1, 0]
 
 
 def test_a_full_recording_ends_and_bytes_go_on(tmp_path: Path, confs: dict[str, Path]) -> None:
@@ -238,7 +238,7 @@ def test_what_is_not_frames_passes_and_is_not_recorded(tmp_path: Path, confs: di
     made = play(scene, tmp_path / "captured", confs)
     assert (tmp_path / "captured" / "remoting" / "producer-1--master.bin").read_bytes() == frame * 2
     assert [each["event"] for each in made.recording.events] == [
-        "note: client connection 2 is not recorded from here on: what it carries is not RocketMQ's frames"
+        "note: client connection 2 is not recorded from here on: it does not carry RocketMQ's frames"
     ]
 
 
@@ -257,8 +257,8 @@ def test_a_master_that_is_not_there_is_said_and_its_start_is_a_line(tmp_path: Pa
     assert [each.partition(" (")[0] for each in made.said] == [f"nothing answers at {made.master}"]
     assert "Connection refused" in made.said[0]
     lines = [each["event"] for each in made.recording.events]
-    assert lines[1:] == ["master started: its HA port answers, after it had refused 2 connections"]
-    starts = judge_capture(tmp_path / "captured", []).history.told.happenings
+    assert lines[1:] == ["master started: its HA port answers, after 2 refused connections"]
+    starts = judge_capture(tmp_path / "captured", []).history.lines.happenings
     assert ("master", "start", True) in [(each.node, each.what, each.known) for each in starts]
 
 
@@ -293,13 +293,13 @@ def arguments(folder: Path, confs: dict[str, Path], **changed: str) -> list[str]
 @pytest.mark.parametrize(
     ("changed", "complaint"),
     [
-        ({"listen": "20912"}, "--listen wants host:port, such as 127.0.0.1:20912, not '20912'"),
-        ({"to": "127.0.0.1:0"}, "--to wants host:port"),
-        ({"to": "192.0.2.1:10912"}, "192.0.2.1:10912 is not on this machine: give --connect-anywhere if it is meant"),
+        ({"listen": "20912"}, "--listen needs host:port, such as 127.0.0.1:20912, not '20912'"),
+        ({"to": "127.0.0.1:0"}, "--to needs host:port"),
+        ({"to": "192.0.2.1:10912"}, "192.0.2.1:10912 is not on this machine: give --connect-anywhere to allow it"),
         ({"listen": "0.0.0.0:10912"}, "0.0.0.0:10912 is not on this machine"),
-        ({"client": "127.0.0.1:10911"}, "--client wants LISTEN=TO"),
+        ({"client": "127.0.0.1:10911"}, "--client needs LISTEN=TO"),
         ({"time": "soon"}, "--time wants a number above 0 with s, m or h"),
-        ({"max-size": "2G"}, "--max-size wants at most 1G"),
+        ({"max-size": "2G"}, "--max-size needs at most 1G"),
         ({"rocketmq": "latest"}, "--rocketmq: rocketmq must be a version"),
         ({"slave-conf": "nowhere.conf"}, "cannot read nowhere.conf: No such file or directory"),
     ],

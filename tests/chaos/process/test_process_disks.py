@@ -96,7 +96,7 @@ def test_a_broker_cannot_go_on_with_a_read_only_disk(node: MakeNode, device: Sto
 def test_a_plain_folder_is_never_full_or_read_only_and_says_why(supervisor: Supervisor) -> None:
     store = Stores(supervisor.folder, devices=False).create("master")
     for fault, what in ((store.fill, "a plain folder"), (store.read_only, "not a device")):
-        with pytest.raises(LabError, match=f"is {what}: the lab was told"):
+        with pytest.raises(LabError, match=f"is {what}: the lab was started"):
             fault()
     store.free()
     store.writable()
@@ -179,7 +179,7 @@ def test_whoever_is_killed_no_mount_stays(labs_folder: Path, dies: str) -> None:
         until(lambda: not folder.exists())
     else:
         (said,) = folders.clean()
-        assert said.startswith(f"removed what an earlier lab left behind: {folder}")
+        assert said.startswith(f"removed the remains of an earlier lab: {folder}")
     assert left(folders.base()) == []
 
 

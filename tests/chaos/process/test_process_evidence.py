@@ -31,7 +31,7 @@ class Written:
     def __init__(self, evidence: Evidence, folder: Path, node: str = "master", incarnation: int = 1) -> None:
         self.base = evidence.base
         self.path = folder / f"{node}-{incarnation}.jsonl"
-        evidence.born(node, incarnation, TraceReader(self.path))
+        evidence.process_started(node, incarnation, TraceReader(self.path))
 
     def note(self, t: int, kind: str, *columns: Any) -> None:
         with self.path.open("a") as file:
@@ -145,9 +145,9 @@ def test_frames_are_recorded_at_both_ends_with_what_the_store_holds(evidence: Ev
     (tmp_path / "commitlog" / f"{0:020d}").write_bytes(b"abcdX" + bytes(11))
     evidence.stores["master"] = tmp_path
     link = forwarder(evidence)
-    link.server_said(FRAME)
-    link.client_hears(FRAME[:9])
-    link.client_hears(FRAME[9:])
+    link.server_sent(FRAME)
+    link.client_receives(FRAME[:9])
+    link.client_receives(FRAME[9:])
     found = history(evidence)
     frames = [each for each in found if each.kind == "frame"]
     assert [(each.side, each.lo, each.hi, each.digest) for each in frames] == [
@@ -161,26 +161,26 @@ def test_frames_are_recorded_at_both_ends_with_what_the_store_holds(evidence: Ev
 
 def test_a_black_boxs_log_ends_where_it_reports_also_within_a_record(evidence: Evidence, tmp_path: Path) -> None:
     at: Any = SimpleNamespace(incarnation=1, is_up=True, is_stopping=False)
-    evidence.born("slave", 1, SeenFromOutside(at, lambda: False))
+    evidence.process_started("slave", 1, SeenFromOutside(at, lambda: False))
     evidence.log_ends["slave"] = 230
     link = forwarder(evidence)
     for offset in (230, 237, 237):
-        link.client_said(offset.to_bytes(8, "big"))
+        link.client_sent(offset.to_bytes(8, "big"))
     assert evidence.log_ends == {"slave": 237}
     # Files tell of the whole records only, and late.
-    readings(evidence)._note(evidence._lives[-1], 0, "append", [0, 230, 1, "replicate", None])
+    readings(evidence)._note(evidence._incarnations[-1], 0, "append", [0, 230, 1, "replicate", None])
     assert evidence.log_ends == {"slave": 237}
     # What traces itself is believed; so are a new process's files.
     Written(evidence, tmp_path, "slave", 2).note(1, "start", "abnormal", 0, 230)
     evidence.poll()
-    link.client_said((500).to_bytes(8, "big"))
+    link.client_sent((500).to_bytes(8, "big"))
     assert evidence.log_ends == {"slave": 230}
 
 
 def test_an_impostors_end_is_not_the_masters(evidence: Evidence) -> None:
     link = forwarder(evidence, tapped=False)
-    link.server_said(FRAME)
-    link.client_hears(FRAME)
+    link.server_sent(FRAME)
+    link.client_receives(FRAME)
     sides = {each.side for each in history(evidence) if each.kind in ("connect", "frame")}
     assert sides == {SLAVES}
 
@@ -196,7 +196,7 @@ def test_a_refusal_is_told_by_the_connection_that_it_ended(evidence: Evidence, t
 
 def test_unfinished_bytes_are_told_at_the_close(evidence: Evidence) -> None:
     link = forwarder(evidence)
-    link.client_hears(FRAME[:10])
+    link.client_receives(FRAME[:10])
     link.closed("client", "local")
     link.closed("client", "local")
     closes = [each for each in history(evidence) if each.kind == "close"]

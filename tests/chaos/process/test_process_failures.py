@@ -159,7 +159,7 @@ def test_a_trial_that_was_broken_off_does_not_leave_its_bench_to_the_next_one(la
 
 def test_a_keeper_that_cannot_be_started_leaves_nothing(labs_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with pytest.raises(LabError, match="cannot start the lab's keeper: No such file or directory"):
+    with pytest.raises(LabError, match="cannot start the lab's supervisor: No such file or directory"):
         Supervisor()
     assert left(labs_folder) == []
 

@@ -48,7 +48,7 @@ def kinds(events: list[Event], *wanted: str) -> list[Event]:
 def test_a_process_whose_code_raises_is_a_finding_and_its_log_is_kept(lab: ProcessLab) -> None:
     trial = play(lab, TARGET.mutant("trips_over_fillers"), SEND, SEND, SEND, LATER)
     assert set(violated(trial)) == {"node-lives"}
-    assert violated(trial)["node-lives"].startswith("master ended by itself: exited 1, and said last: KeyError: ")
+    assert violated(trial)["node-lives"].startswith("master ended by itself: exited 1; last output: KeyError: ")
     assert (
         "pairproof.chaos.mutants.incarnations:" in violated(trial)["node-lives"] and "Traceback" in trial.logs["master"]
     )
@@ -91,7 +91,7 @@ def test_a_signal_that_a_process_gets_for_what_it_does_itself_is_a_finding(lab: 
     assert pid is not None
     os.kill(pid, number)
     session.run_until(lambda: not session.nodes["slave"].is_up, 10**10)
-    assert lives(session, lab).startswith(f"slave ended by itself: killed {int(number)}, and said last: ")
+    assert lives(session, lab).startswith(f"slave ended by itself: killed {int(number)}; last output: ")
 
 
 def test_a_process_that_lives_and_never_serves_is_ended_and_is_a_finding(

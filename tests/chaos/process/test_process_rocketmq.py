@@ -150,7 +150,7 @@ def test_what_nobody_can_do_to_a_real_broker_is_skipped_with_the_reason(lab: Pro
     trial = play(lab, [*ops, *sends(2)], rocketmq.V4)
     assert not violated(trial) and not trial.faults
     assert len(trial.skipped) == len(names)
-    assert trial.skipped[0] == "disk_stall: master has no seam for its flushes: it does not obey the lab there"
+    assert trial.skipped[0] == "disk_stall: master has no hook for its flushes"
 
 
 def test_a_table_and_a_backup_that_a_power_loss_tore_keep_4_9_7_from_starting_which_is_known(lab: ProcessLab) -> None:
@@ -170,7 +170,7 @@ def test_a_table_and_a_backup_that_a_power_loss_tore_keep_4_9_7_from_starting_wh
     events = made.recorder.events
     (abort,) = [event for event in events if event.kind == "abort"]
     words = "Failed | com.alibaba.fastjson.JSONException: syntax error, expect {, actual EOF, pos 21"
-    assert str(abort.detail).startswith("exited 253, and said last: ") and words in str(abort.detail)
+    assert str(abort.detail).startswith("exited 253; last output: ") and words in str(abort.detail)
     judged = judge.judge(events, judge.laws(["node-lives"]), lab.observes(rocketmq.V4))
     (lives,) = deviations.sorted_out(judged, events, deviations.of(rocketmq.V4))
     assert lives.verdict is not Verdict.VIOLATED and set(lives.deviations) == {"torn-backup-refused"}
@@ -192,7 +192,7 @@ def test_a_broker_that_does_not_load_its_own_store_is_a_finding_and_its_words_ar
     made.settle()
     (abort,) = [event for event in made.recorder.events if event.kind == "abort"]
     assert (abort.node, abort.f, abort.status) == ("slave", "ended", None)
-    assert str(abort.detail).startswith("exited 253, and said last: ")
+    assert str(abort.detail).startswith("exited 253; last output: ")
     (lives,) = judge.judge(made.recorder.events, judge.laws(["node-lives"]), lab.observes(rocketmq.V4))
     assert [each.text for each in lives.violations] == [f"slave did not come up on its own store: {abort.detail}"]
     # Without that file it comes up at the end.

@@ -199,7 +199,7 @@ def test_a_supervisor_that_is_killed_takes_its_children_along_and_the_next_clean
     with pytest.raises(LabError, match="supervisor has ended"):
         supervisor.status(broker.pid)
     assert supervisor.folder.exists()
-    assert folders.clean() == [f"removed what an earlier lab left behind: {supervisor.folder}"]
+    assert folders.clean() == [f"removed the remains of an earlier lab: {supervisor.folder}"]
     assert not supervisor.folder.exists() and living.folder.exists(), "a lab that lives is left alone"
     assert folders.clean() == []
     living.close()

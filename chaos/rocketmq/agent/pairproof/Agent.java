@@ -25,14 +25,14 @@ import net.bytebuddy.dynamic.scaffold.TypeValidation;
 import net.bytebuddy.pool.TypePool;
 
 /**
- * Gives a broker of RocketMQ the seams that the lab's reference nodes have, see chaos/labs/real/control.py.
+ * Gives a broker of RocketMQ the hooks of the lab's reference nodes, see chaos/labs/real/control.py.
  *
- * <p>Nine classes are changed, whatever the version; all others are loaded as they are, since looking at each would
- * double the time that a broker needs to start. In these the calls that make a mapped file durable go through {@link
- * Seams}, and so does what derives queues from the log, enters a log, leaves by a connection or comes from one.
+ * <p>Nine classes are changed in every version; all others are loaded unchanged, since inspecting each would double a
+ * broker's start time. In these classes, calls that make a mapped file durable go through {@link Seams}, and so do
+ * dispatch, appends to a log, and sends and receives on connections.
  */
 public final class Agent {
-    /** Of 4.x and of 5.x: what has {@code flush()}. The first two are the files of logs and queues. */
+    /** Classes with {@code flush()} in 4.x and 5.x. The first two are the files of logs and queues. */
     private static final Set<String> FLUSHES = Set.of(
             "org/apache/rocketmq/store/MappedFile",
             "org/apache/rocketmq/store/logfile/DefaultMappedFile",
@@ -42,7 +42,7 @@ public final class Agent {
     private static final Set<String> TELLS = Set.of(
             "org.apache.rocketmq.store.MappedFile", "org.apache.rocketmq.store.logfile.DefaultMappedFile");
     private static final String DISPATCHES = "org/apache/rocketmq/store/DefaultMessageStore$ReputMessageService";
-    /** Of 4.x and of 5.x: who reads from, and writes to, the connections between master and slave. */
+    /** Readers and writers of the connections between master and slave in 4.x and 5.x. */
     private static final Set<String> SOCKETS = Set.of(
             "org/apache/rocketmq/store/ha/HAConnection$ReadSocketService",
             "org/apache/rocketmq/store/ha/HAConnection$WriteSocketService",
@@ -50,11 +50,11 @@ public final class Agent {
             "org/apache/rocketmq/store/ha/DefaultHAConnection$ReadSocketService",
             "org/apache/rocketmq/store/ha/DefaultHAConnection$WriteSocketService",
             "org/apache/rocketmq/store/ha/DefaultHAClient");
-    /** Through which all commands of clients, brokers and name servers leave, and come. */
+    /** Sends and receives all commands of clients, brokers and name servers. */
     private static final String ENCODER = "org/apache/rocketmq/remoting/netty/NettyEncoder";
     private static final String DECODER = "org/apache/rocketmq/remoting/netty/NettyDecoder";
 
-    /** As the lab's own: what is to blame is neither the broker nor its disk. */
+    /** The lab's own exit status: neither the broker nor its disk failed. */
     private static final int EXIT_LAB = 3;
 
     private Agent() {}
@@ -73,7 +73,7 @@ public final class Agent {
             try {
                 return transformed(loader, name.replace('/', '.'), data);
             } catch (Throwable why) {
-                // The JVM would pass over it, and run the class as it was.
+                // The JVM would ignore it, and run the unchanged class.
                 System.err.println("pairproof's agent cannot change " + name + ": " + why);
                 Runtime.getRuntime().halt(EXIT_LAB);
                 return null;
@@ -130,7 +130,7 @@ public final class Agent {
         return builder.make().getBytes();
     }
 
-    /** A file's flush, which ends by saying up to where the file is durable. */
+    /** A file's flush, which returns the durable end of the file. */
     static final class Flush {
         private Flush() {}
 
@@ -148,7 +148,7 @@ public final class Agent {
         }
     }
 
-    /** A message, or what a master has sent, enters a file. */
+    /** A message, or bytes from the master, are appended to a file. */
     static final class Append {
         private Append() {}
 
@@ -158,7 +158,7 @@ public final class Agent {
         }
     }
 
-    /** A command is about to leave. */
+    /** A command is about to be sent. */
     static final class Encode {
         private Encode() {}
 
@@ -168,7 +168,7 @@ public final class Agent {
         }
     }
 
-    /** A whole command has come, unless more bytes are to come. */
+    /** A complete command was received, unless more bytes are needed. */
     static final class Decode {
         private Decode() {}
 
@@ -180,7 +180,7 @@ public final class Agent {
         }
     }
 
-    /** One round of what derives queues and index from the log: left out while dispatch stalls. */
+    /** One round of deriving queues and index from the log: skipped while dispatch is stalled. */
     static final class Dispatch {
         private Dispatch() {}
 

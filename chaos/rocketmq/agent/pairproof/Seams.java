@@ -12,10 +12,10 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 
 /**
- * What a changed class calls: flushes and dispatch obey the numbers of the lab's control file, threads stand still where
- * it has armed something, and flushes of the commit log are traced, a line with one write each.
+ * The hooks that changed classes call: flushes and dispatch obey the lab's control file, threads stop at armed points,
+ * and flushes of the commit log are traced, a line with one write each.
  *
- * <p>The numbers are those of chaos/labs/real/control.py, and the line is that of chaos/labs/real/trace.py.
+ * <p>chaos/labs/real/control.py defines the numbers, and chaos/labs/real/trace.py the line.
  */
 public final class Seams {
     private static final int STALLED = 0, SLOW_MS = 1, LIES = 2, UNDISPATCHED = 5;
@@ -24,12 +24,12 @@ public final class Seams {
     private static final int APPEND_PASSED = 16, STOPS = 20;
     private static final int FIELDS = 21;
     private static final long POLL_MS = 1;
-    /** How long a thread stands still at most where something is armed. */
+    /** Longest stop of a thread at an armed point. */
     private static final long STOP_NS = 250_000_000;
 
     private static final String LOG = "commitlog";
     private static final int EXIT_LAB = 3;
-    /** Whether this thread's flush got as far as the disk: RocketMQ 4.9 goes on as if, where that failed. */
+    /** Whether this thread's flush reached the disk: RocketMQ 4.9 ignores a failure. */
     private static final ThreadLocal<Boolean> IS_DURABLE = ThreadLocal.withInitial(() -> false);
 
     private static ByteBuffer control;
@@ -46,7 +46,7 @@ public final class Seams {
         trace = new FileOutputStream(traceFile, true);
     }
 
-    // What is called in place of the same methods of the JDK.
+    // Replacements of the same methods of the JDK.
 
     public static MappedByteBuffer force(MappedByteBuffer file) {
         if (isToBeMadeDurable()) {
@@ -63,7 +63,7 @@ public final class Seams {
         IS_DURABLE.set(true);
     }
 
-    // What is called beside them.
+    // Additional calls.
 
     public static void begins() {
         IS_DURABLE.set(false);
@@ -115,10 +115,10 @@ public final class Seams {
         return LOG.equals(new File(file).getParentFile().getName());
     }
 
-    /** This thread passes a point, and stands still if something is armed there. */
+    /** This thread passes a point, and stops if it is armed. */
     private static void pass(int point) {
         long stopsAt = get(point);
-        // Where a thread waits others pass: each is counted once.
+        // While one thread waits, others pass: each is counted once.
         if (stopsAt == 0 || count(point + APPEND_PASSED - APPEND_AT) != stopsAt) {
             return;
         }
@@ -129,11 +129,11 @@ public final class Seams {
         }
     }
 
-    /** Waits as the disk does now; whether it then does what it is told. */
+    /** Waits as long as the disk; returns whether the disk does not lie. */
     private static boolean isToBeMadeDurable() {
         if (get(STALLED) > 0) {
             count(HELD);
-            // Bounded by the harness: when it ends, this process is ended, too.
+            // The harness limits the stall: at its end it ends this process, too.
             while (get(STALLED) > 0) {
                 sleep(POLL_MS);
             }
@@ -150,7 +150,7 @@ public final class Seams {
         return false;
     }
 
-    /** No interrupt ends it, as none ends a disk's work; it is passed on. */
+    /** An interrupt does not end it, as with a disk; it is restored. */
     private static void sleep(long ms) {
         long end = System.nanoTime() + ms * 1_000_000;
         boolean interrupted = false;
@@ -180,7 +180,7 @@ public final class Seams {
         try {
             trace.write(line.getBytes(StandardCharsets.US_ASCII));
         } catch (IOException why) {
-            // Without it the trial could not be judged.
+            // Without the trace the trial could not be judged.
             System.err.println("pairproof's agent cannot write its trace: " + why.getMessage());
             Runtime.getRuntime().halt(EXIT_LAB);
         }

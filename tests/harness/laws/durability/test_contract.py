@@ -292,5 +292,8 @@ def lost(story: H) -> H:
 def test_a_message_with_only_rogue_reports_may_be_lost_with_the_master() -> None:
     vouched = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave").ok("m0")
     assert assert_holds(Contract, lost(vouched)).notes["permitted_losses"] == 1
+    in_flight = bare().put("m0").connect("rogue_slave").report(100, peer="rogue_slave")
+    in_flight = in_flight.crash("master", "machine").restart("master", 0).ok("m0")
+    assert assert_holds(Contract, in_flight.audit()).notes["permitted_losses"] == 1
     replicated = pair().sent("m0")
     assert_broken(Contract, lost(replicated), "is on no broker")
