@@ -77,7 +77,7 @@ class Conversing:
         limit = time.monotonic() + HEARD_S
         while True:
             take(sock, line, 0.05)
-            found = line.heard(Request[step.asks.code])
+            found = line.received(Request[step.asks.code])
             if found.status in allowed or found.status != NOTHING or time.monotonic() > limit:
                 return found
 

@@ -19,7 +19,10 @@ def subscribed(detail: str | None) -> frozenset[str] | None:
 class Consumed:
     """The messages of one queue that one reader received."""
 
-    __slots__ = ("chosen", "committed", "first", "front", "given", "messages", "offsets", "queue", "reader")
+    __slots__ = (
+        "chosen", "committed", "first", "front", "given", "messages", "offsets", "passed_at_diverged", "queue",
+        "reader",
+    )  # fmt: skip
 
     def __init__(self, reader: str, queue: str) -> None:
         self.reader = reader
@@ -34,6 +37,8 @@ class Consumed:
         """
         self.given = 0
         """The highest next offset that it received."""
+        self.passed_at_diverged: list[tuple[int, int]] = []
+        """Offsets [asked, next) that answers of diverged brokers passed: their queues may hold other messages there."""
         self.committed = NONE
         """The highest offset that it tried to commit."""
         self.messages: set[str | None] = set()

@@ -225,6 +225,8 @@ class Consumption:
     def _pulled(self, event: Ok | Fail | Info, position: int, asked: int | None) -> None:
         consumed = self._consumed(event)
         consumed.given = max(consumed.given, position)
+        if asked is not None and event.node in self.known.logs.diverged:
+            consumed.passed_at_diverged.append((asked, position))
         held = self.assignments.get((event.process, event.queue or ""))
         if held is None:
             return

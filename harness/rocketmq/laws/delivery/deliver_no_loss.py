@@ -12,7 +12,8 @@ Checks:
   master's start, the consumer's start, route and assignment, or a refusal of the group by a master that creates none.
 Abstains when:
 - The consumer chose its first offset itself.
-- A slave was diverged when the message was stored: its queues mix two histories.
+- A slave was diverged when the message was stored, or when it answered a pull that passed the message's offset: its
+  queues hold other messages there.
 - The master lost a part of its log, and the group had passed the reused offset or received another message there.
 - The group keeps asking a slave that lacks the log's beginning, or, by its user's choice, a 5.x slave that serves no
   reads.
@@ -160,6 +161,8 @@ class DeliverNoLoss(NeverMoved):
         if self.known.consumption.lost_from is not None and (
             stored.acked_while_diverged or offset < stored.given.get(consumed.reader, 0) or offset in consumed.offsets
         ):
+            return
+        if any(asked <= offset < following for asked, following in consumed.passed_at_diverged):
             return
         where = f"{message} ({ok.status}), {ok.queue} at {offset}, never came to {consumed.reader}"
         if self._has_passed(offset, consumed, held, end):
