@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-SINCE = "2026-11-28T17:00:00Z"
+SINCE = "2026-11-28T17:45:00Z"
 MOST = 72
 SUBJECT = re.compile(r"[a-z0-9][\w./, -]*: [a-z`]\S*( \S+)*[^.\s]")
 

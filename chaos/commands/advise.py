@@ -77,7 +77,7 @@ def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
             lines.append(f"which keys RocketMQ {version} has is assumed from {known_as}")
     if not released and own == VERSION:
         lines.append(f"neither --target nor a file names a release: this is for {VERSION}; --target rocketmq@5.5.0")
-    return advising.told(files, (), lines, releases)
+    return advising.describe(files, (), lines, releases)
 
 
 def _show(found: Mapping[str, Any]) -> None:

@@ -144,7 +144,7 @@ def _say(found: Measured, figures: dict[str, Any], out: Path | None) -> None:
     if control.alarms:
         output.say(f"the trials that raise an alarm are in {out / ALARMS}" if out else "--out stores those trials")
     for each in found.stale:
-        output.say(f"stale equivalent, no code matches it: {each.told()}", "bold red")
+        output.say(f"stale equivalent, no code matches it: {each.described()}", "bold red")
 
 
 def _say_survivors(found: Measured) -> None:

@@ -39,7 +39,7 @@ class Equivalent(NamedTuple):
         said = (self.full_module, self.function, self.operator, self.line, self.after)
         return said == (place.module, place.function, place.operator, place.code, place.after)
 
-    def told(self) -> str:
+    def described(self) -> str:
         return (
             f"{self.full_module}, {self.function or 'its own code'}: {self.operator}, {self.line!r} -> {self.after!r}"
         )

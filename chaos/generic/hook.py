@@ -83,11 +83,11 @@ def probes(numbers: Mapping[int, int]) -> Change:
 
     def change(tree: ast.Module) -> ast.Module:
         found = sites(tree)
-        told: dict[int, list[int]] = {}
+        probe: dict[int, list[int]] = {}
         for number, identity in numbers.items():
             for entered in (found[number].entered, *found[number].users):
-                told.setdefault(id(entered), []).append(identity)
-        return _replaced(tree, {at: _probed(each) for at, each in told.items()})
+                probe.setdefault(id(entered), []).append(identity)
+        return _replaced(tree, {at: _probed(each) for at, each in probe.items()})
 
     return change
 
@@ -101,13 +101,13 @@ def _probed(identities: Iterable[int]) -> Replacement:
         ast.Call(ast.Name(PROBE, ast.Load()), [ast.Constant(each)], []) for each in identities
     ]  # fmt: skip
 
-    def told(node: ast.AST) -> ast.AST | list[ast.stmt]:
+    def probe(node: ast.AST) -> ast.AST | list[ast.stmt]:
         if isinstance(node, ast.stmt):
             return [*(ast.Expr(each) for each in calls), node]
         assert isinstance(node, ast.expr)
         return ast.BoolOp(ast.Or(), [*calls, node])
 
-    return told
+    return probe
 
 
 def _replaced(tree: ast.Module, replacements: Mapping[int, Replacement]) -> ast.Module:

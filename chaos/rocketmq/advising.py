@@ -40,10 +40,10 @@ def brought(
 ) -> tuple[Given, list[str]]:
     """See :func:`.configuration.brought`; adds the guarantees. ``releases``: by side, empty for a model."""
     given, lines = configuration.brought(files, typed, runs)
-    return given._replace(description=told(files, typed, lines, releases)), lines
+    return given._replace(description=describe(files, typed, lines, releases)), lines
 
 
-def told(
+def describe(
     files: Mapping[str, Path], typed: Sequence[str], lines: Sequence[str], releases: Mapping[str, str]
 ) -> dict[str, Any]:
     """The object described above. ``lines``: the reader's."""

@@ -43,7 +43,7 @@ class TracedReadings(Readings, Context):
     # The clients' context.
 
     def end_of_record(self, node: str, lo: int) -> int | None:
-        """Only known to its trace: :meth:`weave` adds it."""
+        """Only known to its trace: :meth:`merge_traces` adds it."""
         return None
 
     # Rows.
@@ -112,7 +112,7 @@ class TracedReadings(Readings, Context):
         pairs = zip(("master", "ha"), answered, strict=True)
         return json.dumps({key: self.node_at(str(each)) for key, each in pairs if each}, sort_keys=True)
 
-    def woven(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterator[Event]:
+    def merged(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterator[Event]:
         weaver = _Weaver()
         for event in settled(list(dated(events, starts))):
             yield from weaver.feed(event)

@@ -63,7 +63,7 @@ def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take
             watch.ended(task.scenario, ended.played)
             take(task.scenario, ended.played)
 
-    def hear(task: Task, ended: Ended) -> None:
+    def receive(task: Task, ended: Ended) -> None:
         hand_over(task, ended)
         if ended.why is not None:
             if ended.played is None or not isinstance(ended.why, LabError):
@@ -73,12 +73,12 @@ def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take
     if jobs == 1 or sum(len(plan.trials(each)) for each in scenarios) == 1:
         lab, target = resolve.lab(plan.lab), resolve.configured(plan.target, plan.brought)
         for task in tasks():
-            hear(task, _played(lab, target, task, watch.opened))
+            receive(task, _played(lab, target, task, watch.opened))
         return
     workers = Workers(jobs, _played, plan.lab, plan.target, plan.brought)
     try:
         for task, answer in workers.play(tasks()):
-            hear(task, Ended(None, answer) if isinstance(answer, PairproofError) else answer)
+            receive(task, Ended(None, answer) if isinstance(answer, PairproofError) else answer)
     finally:
         for task, ended in workers.close():
             hand_over(task, ended)
@@ -87,7 +87,7 @@ def run(scenarios: Sequence[Scenario], plan: Plan, jobs: int, watch: Watch, take
 def _played(lab: Lab, target: Target, task: Task, opened: Callable[[Session], None] = lambda session: None) -> Ended:
     try:
         played, again = until_decided(
-            lambda: play(task.scenario, task.case, lab, target, task.seed, opened), lambda each: each.is_spoilt
+            lambda: play(task.scenario, task.case, lab, target, task.seed, opened), lambda each: each.was_stalled
         )
         return Ended(played._replace(trial=played.trial._replace(again=again)))
     except Stopped as stopped:

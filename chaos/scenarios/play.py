@@ -58,7 +58,7 @@ class Played(NamedTuple):
         return any(each.kind == "stall" for each in self.trial.events)
 
     @property
-    def is_spoilt(self) -> bool:
+    def was_stalled(self) -> bool:
         """Whether a stall of the machine made the trial inconclusive: an unknown result, or an abstaining law of the
         scenario.
         """

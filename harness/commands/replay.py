@@ -98,7 +98,7 @@ def _one(
     if folder is not None:
         check_folder(known, folder)
     chosen_lab, tested = resolved(known)
-    trials, failed = again(finding, known, repeat, target in (None, found.target) and lab is None)
+    trials, failed = executions(finding, known, repeat, target in (None, found.target) and lab is None)
     _keep_logs(folder / "logs" if folder is not None else finding.with_suffix(".logs"), trials, failed)
     if failed is not None and not trials:
         raise failed
@@ -141,7 +141,9 @@ def asked(finding: Finding, target: str | None, lab: str | None) -> Finding:
     return finding._replace(target=target or finding.target, lab=lab or finding.shrunk_in or finding.lab)
 
 
-def again(path: Path, finding: Finding, repeat: int | None, unchanged: bool) -> tuple[list[Trial], LabError | None]:
+def executions(
+    path: Path, finding: Finding, repeat: int | None, unchanged: bool
+) -> tuple[list[Trial], LabError | None]:
     """Execute a finding from :func:`asked` with :func:`execute`, and record the number of reproductions in its run.
 
     ``unchanged``: on the finding's own target and lab; only then a result is recorded.

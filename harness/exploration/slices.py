@@ -22,7 +22,7 @@ from ..system import Draw, Enumerate, System
 from ..trials import resolve
 from ..trials.abilities import Hosted
 from ..trials.interpreter import Laws, run_trial
-from ..trials.retry import is_spoilt, until_decided
+from ..trials.retry import until_decided, was_stalled
 from ..trials.schedule import Schedule
 from ..trials.trial import Trial, not_played
 from .retention import Retention
@@ -105,7 +105,7 @@ def _trials(lab: Lab, target: Target, system: System, part: Slice) -> Iterator[T
         return
     for index in range(part.trials):
         began = monotonic()
-        trial, again = until_decided(partial(_once, lab, target, system, part, index), is_spoilt)
+        trial, again = until_decided(partial(_once, lab, target, system, part, index), was_stalled)
         yield trial if lab.deterministic else trial._replace(again=again, took_s=monotonic() - began)
 
 

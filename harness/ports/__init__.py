@@ -86,7 +86,7 @@ class HasConfigurations(Protocol):
 
 
 @runtime_checkable
-class SaysWhatItIs(Protocol):
+class DescribesItself(Protocol):
     """A target that can describe itself for a write-up."""
 
     def programs(self, settings: Args) -> Mapping[str, str]:

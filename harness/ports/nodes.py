@@ -90,7 +90,7 @@ class CanCrashMachine(Protocol):
 class CanTear(Protocol):
     """A power loss can keep a part of a node's unflushed bytes, since these are known."""
 
-    def tells_flushes(self, node: str) -> bool:
+    def reports_flushes(self, node: str) -> bool:
         """Whether this node reports its flushes; without that nothing can be torn."""
 
 
@@ -98,7 +98,7 @@ class CanTear(Protocol):
 class CanScatter(Protocol):
     """A power loss can keep any unflushed sectors of any files of a node."""
 
-    def knows_dirty_sectors(self, node: str) -> bool:
+    def tracks_dirty_sectors(self, node: str) -> bool:
         """Whether these are known."""
 
 

@@ -18,16 +18,16 @@ RETRIES = 2
 T = TypeVar("T")
 
 
-def until_decided(play: Callable[[], T], is_spoilt: Callable[[T], bool]) -> tuple[T, int]:
+def until_decided(play: Callable[[], T], was_stalled: Callable[[T], bool]) -> tuple[T, int]:
     """The first play that is not spoilt, else the last one; and the number of plays before it."""
     for again in range(RETRIES):
         found = play()
-        if not is_spoilt(found):
+        if not was_stalled(found):
             return found, again
     return play(), RETRIES
 
 
-def is_spoilt(trial: Trial) -> bool:
+def was_stalled(trial: Trial) -> bool:
     """Whether a stall left a law unknown and no law was violated, as a known deviation or otherwise."""
     return (
         not any(each.broken for each in trial.judgements)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pairproof import __version__
 
 from ..errors import LabError
-from ..ports import Lab, SaysWhatItIs, Target
+from ..ports import DescribesItself, Lab, Target
 from ..system import System
 from ..trials.schedule import Args, as_text
 from ..trials.trial import Trial
@@ -23,7 +23,7 @@ IN_REAL_TIME = (
 
 def versions(target: Target, lab: Lab, settings: Args) -> Sequence[Block]:
     """The tested programs, and the lab."""
-    own = target.programs(settings) if isinstance(target, SaysWhatItIs) else {}
+    own = target.programs(settings) if isinstance(target, DescribesItself) else {}
     rows = [("target", target.name), *own.items()]
     if not own:
         rows.append(("version", "unknown: the target does not say which version it is"))
@@ -38,7 +38,7 @@ def versions(target: Target, lab: Lab, settings: Args) -> Sequence[Block]:
 
 def product(target: Target, settings: Args) -> str:
     """The target's name in a sentence."""
-    own = list(target.programs(settings).items()) if isinstance(target, SaysWhatItIs) else []
+    own = list(target.programs(settings).items()) if isinstance(target, DescribesItself) else []
     return own[0][1] if own else target.name
 
 
@@ -51,7 +51,7 @@ def configurations(target: Target, system: System, trial: Trial, settings: Args)
     unknown: list[Block] = []
     for node, given in found.items():
         try:
-            usual = target.defaults(node, settings) if isinstance(target, SaysWhatItIs) else None
+            usual = target.defaults(node, settings) if isinstance(target, DescribesItself) else None
             why = "the target does not say what its defaults are"
         except LabError as failed:
             usual, why = None, str(failed)

@@ -23,7 +23,7 @@ from pairproof.harness.history import Event
 from pairproof.harness.judging.disturbances import STALLED
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.trials.interpreter import run_trial
-from pairproof.harness.trials.retry import is_spoilt, until_decided
+from pairproof.harness.trials.retry import until_decided, was_stalled
 from pairproof.harness.trials.schedule import Args, Op, Schedule
 from pairproof.harness.trials.trial import Trial
 
@@ -63,8 +63,8 @@ def within(outer: tuple[str, Args], inner: tuple[str, Args], first_ends: str = "
 
 def play(lab: RealLab, ops: Iterable[Op], target: ReferenceTarget = TARGET, **settings: int | str) -> Trial:
     schedule = Schedule({**SETTINGS, **settings}, "seed", tuple(ops))
-    trial, again = until_decided(lambda: run_trial(lab, target, schedule), is_spoilt)
-    if is_spoilt(trial):
+    trial, again = until_decided(lambda: run_trial(lab, target, schedule), was_stalled)
+    if was_stalled(trial):
         pytest.skip(f"NOT JUDGED: the machine stalled in {again + 1} plays: {violated(trial)}")
     return trial
 

@@ -59,7 +59,7 @@ def over(evidence: Evidence, node: str = "slave") -> NamesForwarder:
 
 
 def registered(evidence: Evidence) -> list[Event]:
-    evidence.weave()
+    evidence.merge_traces()
     return [each for each in evidence.recorder.events if each.kind == "register"]
 
 
@@ -163,7 +163,7 @@ def test_a_start_stands_before_the_registration_that_its_process_had_made_by_the
     link.client_sent(request())
     link.client_receives(answer())
     ready.append(True)
-    evidence.weave()
+    evidence.merge_traces()
     assert [each.kind for each in evidence.recorder.events] == ["start", "register"]
 
 

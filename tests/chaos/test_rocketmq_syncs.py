@@ -34,7 +34,7 @@ def over(evidence: Evidence, link: str = topology.META_LINKS[0]) -> TablesForwar
 
 
 def synced(evidence: Evidence) -> list[Event]:
-    evidence.weave()
+    evidence.merge_traces()
     return [each for each in evidence.recorder.events if each.kind == "sync"]
 
 

@@ -20,7 +20,7 @@ from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.runs.writer import RunWriter
 from pairproof.harness.trials import resolve
-from pairproof.harness.trials.retry import RETRIES, is_spoilt
+from pairproof.harness.trials.retry import RETRIES, was_stalled
 from pairproof.harness.trials.schedule import Schedule
 from pairproof.harness.trials.trial import Trial
 
@@ -50,7 +50,7 @@ HELD = Judgement("log-prefix", Verdict.HOLDS, 1, 0)
     ],
 )
 def test_only_what_a_stall_left_open_and_nothing_broke_is_spoilt(judgements: list[Judgement], spoilt: bool) -> None:
-    assert is_spoilt(Trial(0, "swarm", Schedule({}, "s", ()), [], judgements)) is spoilt
+    assert was_stalled(Trial(0, "swarm", Schedule({}, "s", ()), [], judgements)) is spoilt
 
 
 def explore(spoils: int, trials: int = 1) -> tuple[Summary, list[Trial], StallingLab]:

@@ -1,7 +1,8 @@
 """The observations of a lab with real processes, independent of its nodes; a target's readings convert its own rows.
 
-All events carry the machine's one monotonic clock, counted from the trial's start, so :meth:`Evidence.weave` can sort
-them at the end. An observer records before it forwards and after it receives, and a node traces before it continues: an
+All events carry the machine's one monotonic clock, counted from the trial's start, so
+:meth:`Evidence.merge_traces` can sort them at the end. An observer records before it forwards and after it receives,
+and a node traces before it continues: an
 outside observer could have seen the resulting order.
 """
 
@@ -41,7 +42,7 @@ class Readings:
             return None
         return kinds()["start"](0, t, "start", of.node, of.incarnation, f=columns[0], lo=columns[1], hi=columns[2])
 
-    def woven(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterable[Event]:
+    def merged(self, events: Iterable[Event], starts: Mapping[tuple[str, int], int]) -> Iterable[Event]:
         """All events in order of time, completed from later ones. ``starts``: start of each process, ns."""
         return sorted(events, key=lambda event: event.t)
 
@@ -154,11 +155,11 @@ class Evidence:
             value = max(0, each.end - self.base - begin)
             self.add(begin, "stall", each.node, f=each.f, value=value, detail=each.how)
 
-    def weave(self) -> None:
+    def merge_traces(self) -> None:
         """Sort all events: afterwards the recorder has the complete history."""
         self.poll()
         starts = {(process.node, process.incarnation): process.began for process in self._incarnations}
-        merged = list(self.readings.woven([*self.traced, *self.recorder.events], starts))
+        merged = list(self.readings.merged([*self.traced, *self.recorder.events], starts))
         self.traced.clear()
         events = self.recorder.events
         events.clear()

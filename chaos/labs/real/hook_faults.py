@@ -68,7 +68,7 @@ class FlushFaults(HookFaults):
 
     hooks = frozenset(field for field, what in HOOKS.items() if what == "flushes")
 
-    def tells_flushes(self, node: str) -> bool:
+    def reports_flushes(self, node: str) -> bool:
         return "flush" in self.world.stored(node)[0].program.tells
 
     def stall_disk(self, node: str) -> Disturbed:

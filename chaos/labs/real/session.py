@@ -140,7 +140,7 @@ class RealSession:
         if not self._woven:
             self._woven = True
             self.evidence.stalled(self.world.watch.stop())
-            self.evidence.weave()
+            self.evidence.merge_traces()
 
     @property
     def all_nodes(self) -> Collection[str]:

@@ -76,10 +76,10 @@ class NodeFaults:
         self.world.evidence.crashed(host, "machine", lost, "lied" if lied else None)
         return {"machines_crashed": int(running), "bytes_lost": lost}
 
-    def tells_flushes(self, node: str) -> bool:
+    def reports_flushes(self, node: str) -> bool:
         return True
 
-    knows_dirty_sectors = tells_flushes
+    tracks_dirty_sectors = reports_flushes
 
     # Processes.
 

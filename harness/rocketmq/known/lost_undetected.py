@@ -24,12 +24,12 @@ class LostUndetected:
         if event.status == "lied":
             self._lied.add(event.node)
 
-    def spoils(self, event: Start) -> bool:
+    def loses_undetected(self, event: Start) -> bool:
         """Whether a node runs on such queues from this start on."""
         return event.f != "abnormal" and (event.node in self._lied or event.node in self.nodes)
 
     def started(self, event: Start) -> None:
-        (self.nodes.add if self.spoils(event) else self.nodes.discard)(event.node)
+        (self.nodes.add if self.loses_undetected(event) else self.nodes.discard)(event.node)
         self._lied.discard(event.node)
 
     def wiped(self, event: Wipe) -> None:

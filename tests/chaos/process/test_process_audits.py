@@ -90,7 +90,7 @@ class World:
 
     def audited(self) -> list[Event]:
         self.inspection.audit("final", *PAIR)
-        self.evidence.weave()
+        self.evidence.merge_traces()
         return self.recorder.events
 
 

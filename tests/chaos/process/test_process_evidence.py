@@ -56,7 +56,7 @@ def evidence() -> Evidence:
 
 
 def history(evidence: Evidence) -> list[Event]:
-    evidence.weave()
+    evidence.merge_traces()
     return evidence.recorder.events
 
 

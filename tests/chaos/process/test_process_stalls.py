@@ -150,7 +150,7 @@ def test_stalls_become_events_at_the_time_when_they_began() -> None:
     evidence.stalled(
         [Stall("node", "slave", CPU, base + 100, base + 300), Stall("keeper", None, CPU, base - 9, base + 9)]
     )
-    evidence.weave()
+    evidence.merge_traces()
     told = [(each.t, each.kind, each.f, each.node, each.value, each.detail) for each in evidence.recorder.events]
     assert told[:2] == [(0, "stall", "keeper", None, 9, CPU), (100, "stall", "node", "slave", 200, CPU)]
 

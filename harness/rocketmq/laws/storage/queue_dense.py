@@ -97,7 +97,7 @@ class QueueDense(Law):
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         lost_power = self.known.nodes.lost_power(MASTER)
-        if self.known.lost_undetected.spoils(event):
+        if self.known.lost_undetected.loses_undetected(event):
             self.taken.clear()
         if event.hi is None and not lost_power:
             # The recovered end is unknown; without a power loss all is there.
