@@ -2,7 +2,7 @@
 trials.
 
 A target names its system (``system = "rocketmq"``), which is an entry point ``pairproof.systems``. A target without one
-has :data:`PLAIN`: a master and a slave, no settings or searches of its own, and no measurements beyond the laws.
+has :data:`PLAIN`: a master and a slave, neither own settings nor own searches, and no measurements beyond the laws.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ MAX_KEPT = 2_000
 """and the number of them that are listed."""
 
 BLIND = (Verdict.NOT_OBSERVABLE.value, Verdict.NOT_APPLICABLE.value)
-"""Verdicts of trials that are no evidence about a law."""
+"""Verdicts of trials that prove nothing about a law."""
 
 FIRSTS = ("run", "law", "verdict", "trial", "seq", "text", "origin")
 """Trials of a run that violate a law, and undecided ones: the columns of table ``firsts``,"""
@@ -83,7 +83,7 @@ OBJECTIVE_KEYS = ("what", "target", "lab", "cause", "fault", "role", "flush")
 """Keys of losses and returns; ``what`` is one of :data:`OBJECTIVES`."""
 
 PERCENTILES = {"p50": 50, "p99": 99, "max": 100}
-"""Of the distribution: the smallest value that at least so many percent of the values do not exceed."""
+"""The distribution's percentile: the smallest value that at least so many percent of the values do not exceed."""
 
 MEASURED = "measured"
 

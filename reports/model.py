@@ -184,7 +184,7 @@ def _described(run: RunInput, standings: Standings, histories: Iterable[Row], ba
     rejudged = [rejudging.verdict(row) for row in histories if row["run"] == run.run]
     known = [known_cases.verdict(each) for each in known_cases.of(facts)]
     worst = scenarios.worst([verdict.value, *played, *rejudged, *known])
-    # A killed run lacks some of its facts; its scenarios are a table of their own.
+    # A killed run lacks some of its facts; its scenarios are a separate table.
     described = {name: value for name, value in {**dict.fromkeys(FACTS), **facts}.items() if name != "scenarios"}
     described |= {"minimums": [each._asdict() for each in demanded], "minimums_missed": missed}
     described |= {"evidence": basis.to_json(), "untried": basis.untried}

@@ -3,7 +3,7 @@
 The measurement is the output of ``pairproof mutants --generic --json FILE``. It is part of the package, and covers the
 reference in the simulation. All estimates depend on it:
 
-A trial detects a mutant by chance. Of ``of`` trials of the unmutated target ``reaching`` execute the mutated code, and
+A trial detects a mutant by chance. ``reaching`` of ``of`` trials of the unmutated target execute the mutated code, and
 of those run with the mutant the ``trials``-th was the first to detect it; so one in ``of / reaching * trials`` trials
 does. An undetected mutant counts as undetectable. The probability that n green trials missed a bug like these is
 the mean over all mutants.

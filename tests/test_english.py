@@ -1,16 +1,19 @@
-"""What users read is plain English: the help, errors, law promises, scenarios, report pages, README and guides.
+"""Texts are plain English: help, errors, promises, scenarios, report pages, the documentation, docstrings, comments.
 
-The ban list holds phrases that read as translated, each with what to write instead. It looks at every text constant
-of the four rooms (messages, promises, names shown on pages), at the help of all commands, at templates, at scenarios
-and at the pages for users. Left out: comments and docstrings, which users do not read, `docs/status.md`, and decisions.
+The ban list holds phrases that read as translated, each with a replacement. The test reads every text of the four
+packages, the help of all commands, templates, scenarios and Markdown pages. Docstrings and comments may also not begin
+a sentence with "Of", nor use verbs of perception for data flow. Left out: `docs/status.md`, and decisions.
 """
 
 from __future__ import annotations
 
 import ast
+import io
 import re
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import click
 import pytest
@@ -20,7 +23,7 @@ from pairproof.harness.commands.main import pairproof
 from pairproof.harness.trials import resolve
 
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("harness", "reference", "chaos", "reports")
+PACKAGES = ("harness", "reference", "chaos", "reports")
 BAN = {
     r"\b(is|are|was|were) none of\b": "is not one of; does not belong to",
     r"(?<!there )(?<!here )\b(is|are|was|were) no (?!longer\b|more than\b|less than\b|sooner\b)": "is not a",
@@ -45,10 +48,17 @@ BAN = {
 }  # fmt: skip
 
 
-def banned(text: str) -> list[str]:
-    """What the text says that it should not, each with what to write instead."""
+IN_DOCSTRINGS = {
+    r"(?:^|[.;] )Of (?!course)": "the noun first",
+    r"\b(told|hears?|heard)\b(?!:)": "report, receive, return, record",
+    r"\b(whole trials?|restless|strangers?|keepers?|seams?)\b|\btaken up again\b": "the glossary's term",
+}
+
+
+def banned(text: str, also: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """The banned phrases of a text, each with its replacement. ``also``: more patterns."""
     line = " ".join(text.split())
-    found = ((re.search(pattern, line), better) for pattern, better in BAN.items())
+    found = ((re.search(pattern, line), better) for pattern, better in (BAN | dict(also)).items())
     return [
         f"{hit[0]!r} in {line[max(0, hit.start() - 40) : hit.end() + 40]!r}: {better}" for hit, better in found if hit
     ]
@@ -69,6 +79,13 @@ def constants(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+def remarks(source: str) -> Iterator[tuple[int, str]]:
+    """Each docstring and comment of a module, with its line; without names of code."""
+    for each in tokenize.generate_tokens(io.StringIO(source).readline):
+        if each.type == tokenize.COMMENT or (each.type == tokenize.STRING and each.string.startswith('"""')):
+            yield each.start[0], re.sub(r"``[^`]*``", "", each.string.strip('"# \n'))
+
+
 def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
     """The help of a command and of all commands below it, by the words that call it."""
     yield context.command_path, command.get_help(context)
@@ -80,7 +97,7 @@ def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str,
 
 
 def sources() -> list[Path]:
-    return sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 
 
 def pages() -> list[Path]:
@@ -99,9 +116,15 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def test_messages_of_all_rooms_are_plain_english() -> None:
+def test_messages_of_all_packages_are_plain_english() -> None:
     texts = ((path, *each) for path in sources() for each in constants(path.read_text("utf-8")))
     assert [f"{shown(path)}:{line}: {hit}" for path, line, text in texts for hit in banned(text)] == []
+
+
+def test_docstrings_and_comments_are_plain_english() -> None:
+    texts = ((path, *each) for path in sources() for each in remarks(path.read_text("utf-8")))
+    found = [f"{shown(path)}:{line}: {hit}" for path, line, text in texts for hit in banned(text, IN_DOCSTRINGS)]
+    assert found == []
 
 
 def test_pages_for_users_are_plain_english() -> None:
@@ -147,3 +170,17 @@ def test_a_banned_phrase_is_noticed_and_its_plain_form_is_not(bad: str, good: st
 def test_there_is_no_banned_phrase_without_a_plain_form() -> None:
     assert registry.names("commands") and all(BAN.values())
     assert not [better for better in BAN.values() if banned(better)]
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        ("Of calls in flight nothing is known.", "Calls in flight may have any result."),
+        ("A slave hears its master.", "A slave receives its master's frames."),
+        ("How many whole trials there were.", "The number of cluster trials."),
+    ],
+)
+def test_a_docstring_in_the_private_language_is_found(bad: str, good: str) -> None:
+    source = '"""{}"""\nX = 1  # {}\n'
+    assert len([hit for _, text in remarks(source.format(bad, bad)) for hit in banned(text, IN_DOCSTRINGS)]) == 2
+    assert not [hit for _, text in remarks(source.format(good, good)) for hit in banned(text, IN_DOCSTRINGS)]

@@ -19,7 +19,7 @@ from .forwarders import LENGTH, MAX_FRAME
 KEY = "haServerAddr"
 JSON_HEADER = 0
 SIZE_BITS = 24
-"""Of a header's length; the byte above it has the header's encoding."""
+"""The bits of a header's length; the byte above has the header's encoding."""
 
 Named = Callable[[str | None], None]
 """Called with the address in the name server's answer; None if its answer cannot be changed."""

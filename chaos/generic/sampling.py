@@ -163,7 +163,7 @@ def sample(found: Iterable[Source], size: int, seed: str) -> tuple[list[Place], 
 
 
 def digest(found: Iterable[Source], *more: object) -> str:
-    """Of the sources and of other inputs of a measurement."""
+    """A digest of the sources and the other inputs of a measurement."""
     summed = sha256(repr(more).encode())
     for source in sorted(found):
         summed.update(f"{source.module}\0{source.text}\0".encode())

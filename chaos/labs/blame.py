@@ -1,7 +1,7 @@
 """Attributes an exception to a node or the lab, in a process where code of both runs together.
 
 A node that raises has crashed, which law ``node-lives`` judges. An exception raised by the lab's own code, even when
-called by a node, is no evidence about the node.
+called by a node, is not evidence about the node.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Call(NamedTuple):
 class Clients:
     """All clients of a trial. ``address`` returns a broker's, as clients reach it; the lab starts ``client``.
 
-    Of the trial's ``settings`` they use ``lab.sendTimeoutMs`` and ``lab.pullMessages``.
+    They use, from the trial's ``settings``, ``lab.sendTimeoutMs`` and ``lab.pullMessages``.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Clients:
         self._most = int(settings.get("lab.pullMessages", 0))
         self._address_of = address
         self.tags: tuple[str, ...] = TAGS
-        """Of the sent messages, in turn."""
+        """For the sent messages, in turn."""
         self.stored: dict[str, int] = {}
         """By node: the start of the last message that it acked since its start."""
         self.in_flight = 0

@@ -68,7 +68,7 @@ class Program(NamedTuple):
     acts_on: Mapping[str, type]
     """The settings that have an effect, and their types."""
     release: str = ""
-    """Of RocketMQ. A model's may be empty: then ``rocketmqVersion`` applies."""
+    """RocketMQ's version. A model's may be empty: then ``rocketmqVersion`` applies."""
     is_model: bool = True
 
     def has(self, key: str) -> bool:

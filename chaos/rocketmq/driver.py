@@ -74,7 +74,7 @@ class RocketMQDriver(Driver):
         if node not in self.configs:
             return None
         program: Any = self.world.nodes[node].program
-        # Of its present program: another one may have replaced the first.
+        # Its present program's: another one may have replaced the first.
         config = placed(node, program.config, self.world.links)
         return json.dumps({**program.more, **shown(config, program.memory_given)}, sort_keys=True)
 

@@ -46,7 +46,7 @@ the others.
 
 
 NOTHING = ("not observable from outside", "simulation only")
-"""Of kinds that no other can tell, and of those that need virtual time, or clients of the simulation."""
+"""Event types that no other observer shows, and those that need virtual time, or clients of the simulation."""
 
 
 class Control(NamedTuple):
@@ -55,7 +55,7 @@ class Control(NamedTuple):
     violated: tuple[str, ...] = ()
     """The laws below that it violated, each of them rightly."""
     observed_types: frozenset[str] = frozenset({"append", "cut", "expire", "diverged"})
-    """The event types of :data:`MEANS` that were observed then; it is no control of laws that need another one."""
+    """The event types of :data:`MEANS` that were observed then; it does not control laws that need another one."""
 
 
 QUEUES_OBSERVED = Control(observed_types=Control().observed_types | {"register", "dispatch"})

@@ -30,7 +30,7 @@ DIGESTS = {
     "4.9.7": "7485dc4f62609a1e2c2285aa743dd8d0580cce28c22b520baf84c9e65cbbf222",
     "5.5.0": "13371e2c629731e9b6fda207646f555af3500f8b44d41bb187c257b937d837ee",
 }
-"""Of their jars, see :func:`pairproof.chaos.tools.digest`; as in Maven's central repository, 2026-11-27."""
+"""Their jars' digests, see :func:`pairproof.chaos.tools.digest`; as in Maven's central repository, 2026-11-27."""
 VERSION = re.compile(r"[4-6](\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
 """A release's name, of a line that may resemble a known one; it becomes a part of a folder's."""
 BROKER_JAR = "rocketmq-broker-"

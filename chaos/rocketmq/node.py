@@ -3,7 +3,7 @@
 A broker or a name server of the reference, as ``pairproof broker`` and ``pairproof namesrv`` run it, from the same
 properties file, or a mutant in its place. It adds a trace, and, if the spec names a control file, a disk and a wall
 clock that obey it (see :mod:`pairproof.chaos.labs.real.control`). Exit status: 0 stopped by SIGTERM, 5 it refuses its
-store, 4 it cannot use its store or cannot continue, 1 its own code raised; 2 and 3 are no evidence about the node:
+store, 4 it cannot use its store or cannot continue, 1 its own code raised; 2 and 3 prove nothing about the node:
 unusable ports or settings, a trace that cannot be written, a bug of the lab's. Sources: BrokerStartup, NamesrvStartup.
 """
 

@@ -18,9 +18,9 @@ from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from .clients import Call, Clients
 
 QUEUES = (4, 1)
-"""Of a topic at its first and second creation."""
+"""A topic's, at its first and second creation."""
 BROKERS = ((1, 0), (0, 2))
-"""Of a group likewise: brokerId, whichBrokerWhenConsumeSlowly."""
+"""A group's likewise: brokerId, whichBrokerWhenConsumeSlowly."""
 
 
 class Job(NamedTuple):

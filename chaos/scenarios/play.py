@@ -93,7 +93,7 @@ class Result(NamedTuple):
 
     @property
     def is_blind(self) -> bool:
-        """Whether no law of the scenario is observable here: silence is no evidence then."""
+        """Whether no law of the scenario is observable here: silence proves nothing then."""
         return bool(self._wanted) and all(self.laws.get(law) is Verdict.NOT_OBSERVABLE for law in self._wanted)
 
     @property

@@ -276,7 +276,7 @@ def _judgement(law: Law) -> Judgement:
 
 
 def judge(events: Iterable[Event], laws: Iterable[type[Law]], observes: frozenset[str]) -> list[Judgement]:
-    """Judge a whole trial. Events may be plain rows: laws get them as their event types' classes."""
+    """Judge a complete trial. Events may be plain rows: laws get them as their event types' classes."""
     one, known = Judge(tuple(laws), observes), kinds()
     one.feed_all(known[event.kind]._make(event) if type(event) is Event else event for event in events)
     return one.finish()

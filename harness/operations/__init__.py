@@ -1,1 +1,1 @@
-"""Operations, each in a file of its own."""
+"""Operations, each in its own file."""

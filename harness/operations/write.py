@@ -1,4 +1,4 @@
-"""A client writes a value with a name of its own."""
+"""A client writes a value with a new name."""
 
 from __future__ import annotations
 

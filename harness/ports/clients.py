@@ -10,7 +10,7 @@ class CanWrite(Protocol):
     """Clients can write to the node that takes writes."""
 
     def write_one(self, client: int, copies: int) -> None:
-        """Start a write with a name of its own, and request ``copies`` further nodes to have it.
+        """Start a write with a new name, and request ``copies`` further nodes to have it.
 
         Its call is recorded with the write's name as ``message``, and with the answer a ``promise`` for each node that
         the answer covers.

@@ -1,7 +1,7 @@
 """Settings at boundary values of brokers, and an end at which the pair stops, for shares of the seeded trials.
 
 :data:`BOUNDARIES` has a row for each subject: limits, periods, sizes of files, and values that differ between the two
-ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from a random stream of their own, in addition to a
+ends of a pair (``master.KEY``, ``slave.KEY``). They are drawn from their own random stream, in addition to a
 search's draws, so every other trial is unchanged. RocketMQ accepts each value and keeps its promises under it:
 haHousekeepingInterval stays above every heartbeat interval and a poll.
 

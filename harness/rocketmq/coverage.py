@@ -25,8 +25,8 @@ OUTSIDE = frozenset({
     "stall", "table", "entries", "keys", "derived", "consumer", "assign", "lock", "route", "sync",
     "register", "ask",
 })  # fmt: skip
-"""Event types that are not steps of replication or its clients: faults, readings of observers, and types with states of
-their own.
+"""Event types that are not steps of replication or its clients: faults, readings of observers, and types with their
+own states.
 """
 AT = {
     topology.NAMES: "at names",

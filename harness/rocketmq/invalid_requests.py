@@ -121,7 +121,7 @@ def _framed(header: bytes, form: int = 0) -> bytes:
 
 
 def _json_frame(**changed: object) -> bytes:
-    """A question whose header has these values instead of its own."""
+    """A question whose header has these values in place of valid ones."""
     header = {"code": 30, "extFields": {"topic": TOPIC, "queueId": "0"}, "flag": 0, "opaque": 7, "language": "JAVA",
               "version": 407}  # fmt: skip
     return _framed(json.dumps({**header, **changed}).encode())

@@ -11,7 +11,7 @@ A *loss of the master* is its ``crash``, ``stop`` or ``wipe``. At that moment:
 - **RTO** is the time from that moment to the first ``ok`` of a send that began after it. An upper bound, since only
   sends show it. None: none came before the history ended.
 
-A slave *returns* with its ``start`` after a loss of its own, or its ``resume`` after a ``pause``. **Catch-up** is the
+A slave *returns* with its ``start`` after its own loss, or its ``resume`` after a ``pause``. **Catch-up** is the
 time until its log, without diverged bytes, reaches the master's end; 0 if it returns so, None if it ends again, or the
 history ends, before.
 

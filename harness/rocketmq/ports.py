@@ -87,7 +87,7 @@ class CanImpersonateMaster(Protocol):
 
 @runtime_checkable
 class CanConsume(Protocol):
-    """Consumers can join and leave: clients of a group that share its queues, in processes of their own."""
+    """Consumers can join and leave: clients of a group that share its queues, in their own processes."""
 
     def join(self, group: int, consumer: int) -> None:
         """Start it, unless it runs."""

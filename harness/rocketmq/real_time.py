@@ -22,7 +22,7 @@ SHORT: dict[str, Scalar] = {
     "syncFlushTimeout": 1_500,
     "registerNameServerPeriod": 10_000,
 }
-"""In ms. RocketMQ's defaults are longer than a whole trial."""
+"""In ms. RocketMQ's defaults are longer than a trial."""
 ALL_ROUNDS_MS = 5_500
 """Until 4.5.2 a master abandons a send after five rounds of a second, in any configuration: senders must wait
 longer.

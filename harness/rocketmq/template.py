@@ -24,7 +24,7 @@ def advance(ms: int) -> Op:
 
 
 def send(queue: int, wait: bool = False, size: int = 300) -> Op:
-    """A send to a queue, by a producer of its own."""
+    """A send to a queue, by its own producer."""
     return Op("send", {"producer": queue, "size": size, "wait": wait, "queue": queue})
 
 

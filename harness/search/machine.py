@@ -216,7 +216,7 @@ def _start(system: System) -> Any:
 
 
 def _fault_rules(hosted: Hosted, system: System) -> dict[str, Any]:
-    """Rules for the faults that the lab can inject. Link faults also have rules of their own, since links carry
+    """Rules for the faults that the lab can inject. Link faults also have their own rules, since links carry
     replication.
     """
     faults = resolve.drawn(hosted).values()

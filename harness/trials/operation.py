@@ -1,4 +1,4 @@
-"""Operations: the steps of a trial, each in a file of its own, like laws and faults.
+"""Operations: the steps of a trial, each in its own file, like laws and faults.
 
 An operation has all its properties: for reading and shrinking schedules, for searches, for the Hypothesis machine's
 rules, for scenarios and for pages. A third party registers its own under the entry points ``pairproof.operations``.

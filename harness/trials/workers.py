@@ -1,4 +1,4 @@
-"""Processes that do tasks in parallel, each in a lab of its own, one task after another.
+"""Processes that do tasks in parallel, each in its own lab, one task after another.
 
 Every worker has at most one task, and gets the next one after its answer was received, so no queue builds up. Workers
 are spawned, not forked, since the caller may have threads. An interrupt ends the current task. A worker closes its lab

@@ -57,8 +57,8 @@ def command(
 ) -> None:
     """Make the report of recorded runs; by default of the newest under runs/.
 
-    A run folder may be a URL (s3a://bucket/runs/RUN); a folder of runs stands for all of them. Of runs with the same
-    target, lab, profile and configuration the newest complete one is judged; the page of runs shows all.
+    A run folder may be a URL (s3a://bucket/runs/RUN); a folder of runs stands for all of them. Runs with the same
+    target, lab, profile and configuration are judged by the newest complete one; the page of runs shows all.
 
     If the environment variable GITHUB_STEP_SUMMARY names a file, summary.md is also appended to it; in GitHub's builds
     (GITHUB_ACTIONS) each cause of a finding is annotated. The last line of the output is the path of the report's first

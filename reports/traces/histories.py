@@ -1,6 +1,6 @@
 """Reads the recorded histories of a run folder part by part, measures each and judges it again.
 
-A part of the table ``history`` holds whole trials, and the parts of ``trials`` and ``verdicts`` with the same number
+A part of the table ``history`` holds complete trials, and the parts of ``trials`` and ``verdicts`` with the same number
 cover the same trials. So each number is a separate task: nothing is shuffled, one history is in memory at a time, and a
 damaged file is a row that names it, not the end of a job. The output is one row per history, with the tables of
 :mod:`~pairproof.reports.traces.measured` nested in it.

@@ -1,6 +1,7 @@
 """Faults of containers only: their network is removed, their memory limited.
 
-Traffic that waits while a node is disconnected is counted in the kernel's buffers of its own sockets, and of the
+Traffic that waits while a node is disconnected is counted in the kernel's buffers of the container's sockets, and of
+the
 observer's to it. Connects from inside fail at once, since there is no network; those to it get no answer.
 
 A kernel with cgroup v1 refuses a limit below a process's present use; there the node is killed and started again within

@@ -171,7 +171,7 @@ class Evidence:
 
 
 class _NoProcess:
-    """Listeners of this process have no process of their own."""
+    """Listeners of this process run in no process besides."""
 
     def read(self) -> list[Row]:
         return []

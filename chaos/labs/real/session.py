@@ -92,7 +92,7 @@ class RealSession:
             self.processes.boot(*names)
             self.world.run_until(partial(self.driver.stand, names), STAND_NS)
         for node in self.nodes.values():
-            # On an empty store only an exception of its own code is sure to be the node's failure.
+            # On an empty store only an exception in the node's code is sure to be the node's failure.
             if not node.is_up and not node.program.is_bug(node.status()):
                 raise LabError(f"{node.name} does not come up; its last output: {node.log_tail(LAST_LINES)}")
 

@@ -180,7 +180,7 @@ class Store:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._write(path, at, bytes(left[at:]))
             else:
-                # Its name was no more durable than its contents.
+                # Its name was as durable as its contents.
                 path.unlink(missing_ok=True)
         self._sync_folders(self.path)
 

@@ -23,7 +23,7 @@ class Readings:
     """Converts observations of a target's nodes into events. The base class ignores them."""
 
     by_time: Collection[str] = ()
-    """Event types that waiting alone produces, so their number is no evidence of nodes' activity."""
+    """Event types that waiting alone produces, so their number does not show nodes' activity."""
 
     def watcher(self, host: Host) -> Any:
         """The watcher of a new node."""

@@ -85,7 +85,7 @@ class Host:
         """Work of its process that waits for a CPU, in order."""
         self.clock_skews: list[ActiveFault] = []
         self.cable = Cable()
-        # Of the process: these end with it.
+        # The process's: these end with it.
         self.pauses: list[ActiveFault] = []
         self.waiting: deque[Waiting] = deque()
 
@@ -200,7 +200,7 @@ class Host:
             self.fail(why)
 
     def fail(self, why: BaseException) -> None:
-        """The process ends by itself, not in an orderly way. Raises exceptions that are no evidence about a tested
+        """The process ends by itself, not in an orderly way. Raises exceptions that prove nothing about a tested
         node.
         """
         if not self.tested or is_the_labs(why):

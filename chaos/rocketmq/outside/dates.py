@@ -20,7 +20,7 @@ predecessor as a lower limit, and one that never left its broker only its row as
 A ``dispatch`` row is dated by the last read of the queues without it, which is before any reader got it; it comes after
 the append that it reaches, and after the previous row.
 
-A start is no later than any action of its process: a broker reports late that it serves. Steps of a sync:
+A start precedes any action of its process: a broker reports late that it serves. Steps of a sync:
 :mod:`pairproof.chaos.rocketmq.outside.syncs`.
 """
 

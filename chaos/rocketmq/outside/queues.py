@@ -49,7 +49,7 @@ class QueuesFollower:
         self._waiting: deque[Filler | LogRecord] = deque()
         """Entries of the log from the first one that no queue has yet."""
         self._sizes: dict[int, int] = {}
-        """Of the records among them, by their log offsets."""
+        """The records among them, by their log offsets."""
 
     def appended(self, found: Iterable[Filler | LogRecord]) -> None:
         for each in found:

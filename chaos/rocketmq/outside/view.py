@@ -29,8 +29,8 @@ LOG, QUEUES, TABLES = "commitlog", "consumequeue", "config"
 
 
 class OutsideView(SeenFromOutside):
-    """``copies``: whether the broker is a slave, whose records another broker stored before. ``inside``: the trace of
-    its own process, if any.
+    """``copies``: whether the broker is a slave, whose records another broker stored before. ``inside``: its
+    process's trace, if any.
     """
 
     def __init__(self, at: Place, is_ready: Callable[[], bool], copies: bool, inside: View | None = None) -> None:

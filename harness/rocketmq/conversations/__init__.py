@@ -4,7 +4,7 @@ Each step has a request, the allowed codes, and the required content of the answ
 answers makes it of lists in any order. Nothing depends on earlier operations of a trial. A new conversation is one more
 tuple of steps in one of the modules' lists; steps with the same name have the same correct answer.
 
-The conversations' clients have names and groups of their own, and use a topic and a group of their own; they run after
+The conversations' clients have their own names and groups, and use their own topic and group; they run after
 the last audit, and their messages are not in the history.
 
 Measured on brokers of 4.9.7 and 5.5.0 and a name server of 4.9.7 (tests/java).

@@ -7,7 +7,7 @@ answer, and no law may compare it with the node's current state.
 A call that began while its node was down waits for a connection, and only the next incarnation can answer it. It may
 never arrive: a machine that lost power did not close its connections (:attr:`Begun.is_up`).
 
-*Questions* are the calls with numbers of their own: see :data:`Question`. Bounded by the calls in flight.
+*Questions* are the calls with their own numbers: see :data:`Question`. Bounded by the calls in flight.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Operations of RocketMQ's clients, each in a file of its own."""
+"""Operations of RocketMQ's clients, each in its own file."""

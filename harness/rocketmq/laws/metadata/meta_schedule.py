@@ -32,7 +32,7 @@ class Incarnation:
     __slots__ = ("asked", "began", "free", "is_exact", "knew_master", "last", "regular", "schedule", "started", "step")
 
     def __init__(self, started: int, known_schedule: Schedule, is_exact: bool) -> None:
-        """``is_exact``: whether the start is recorded; else it was no later than ``started``."""
+        """``is_exact``: whether the start is recorded; else it was at or before ``started``."""
         self.is_exact = is_exact
         self.schedule = known_schedule
         self.started = started

@@ -120,7 +120,7 @@ class StoredSentBack(SentBack):
             self._report(returned[-1], key, f"{what} came back {len(returned)} times; it waited {len(waited)} times")
         if MASTER in self.known.clocks or not waited:
             return
-        # Several waiting copies cannot be told apart after the master went down.
+        # Several waiting copies cannot be distinguished after the master went down.
         delay = min(self.delay_ns(int((each.queue or "").rpartition("/")[2]) + 1) // MS for each in waited)
         for before, after in zip(waited, returned, strict=False) if len(waited) == 1 or not self.went_down else ():
             took = (after.value or 0) - (before.value or 0)
