@@ -1,4 +1,4 @@
-"""Names of version 0.4 that have changed. Stored programs, histories, runs and scenarios keep the old ones.
+"""Names that changed before version 0.1. Stored programs, histories, runs and scenarios keep the old ones.
 
 Readers translate stored names. A name that a user types or has in a file is translated with a warning on standard
 error; the next version will refuse it. Searches sort names by :func:`drawn_as`, so a seed keeps its trials.
