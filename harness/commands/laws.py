@@ -89,7 +89,7 @@ def docstring(text: str) -> tuple[list[str], str]:
 
 def _items(text: str) -> list[str]:
     lines = (" ".join(each.split()) for each in ITEM.split(text))
-    return [each[0].upper() + each[1:] for each in lines if each]
+    return [each[0].upper() + each[1:] if each.split()[0].islower() else each for each in lines if each]
 
 
 def _example(law: type[Law], bug: KnownBug) -> dict[str, Any] | None:
