@@ -2,7 +2,8 @@
 
 The ban list holds phrases that read as translated, each with what to write instead. It looks at every text constant
 of the four rooms (messages, promises, names shown on pages), at the help of all commands, at templates, at scenarios
-and at the pages for users. Left out: comments and docstrings, which users do not read, `docs/status.md`, `docs/measured/language.md` (quotes old texts), and decisions.
+and at the pages for users. Left out: comments and docstrings, which users do not read, `docs/status.md`,
+decisions, and `docs/measured/language.md`, which quotes old texts.
 """
 
 from __future__ import annotations
