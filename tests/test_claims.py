@@ -29,7 +29,7 @@ from pairproof.harness.trials.trial import Trial
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "claims.md"
 DATA = PAGE.with_suffix(".tsv")
-"""Of each claim: those that say the opposite, the modules, and what exercises it."""
+"""Of each claim: those that say the opposite, the modules, the laws, and what exercises it."""
 LAST_OF_SECTION = (11, 29, 42, 49, 59, 75, 96, 106, 125, 149, 164, 184, 195, 206)
 """The number of each section's last claim."""
 COLUMNS = ("id", "claim", "conflicts", "where", "law", "exercised", "verdict")
@@ -216,11 +216,12 @@ def joined(page: str, data: str) -> str:
     lines = []
     for line in page.splitlines():
         own = cells(line)
-        if own[0] in more and len(own) == len(COLUMNS) - 3:
-            conflicts, where, by = more[own[0]] if own[0] == "id" else more.pop(own[0])
+        if own[0] in more and len(own) == len(COLUMNS) - 4:
+            conflicts, where, law, by = more[own[0]] if own[0] == "id" else more.pop(own[0])
             if own[0] != "id":
                 where, by = (" ".join(f"`{each}`" for each in of.split()) for of in (where, by))
-            line = "| " + " | ".join((own[0], own[1], conflicts, where, own[2], by, own[3])) + " |"
+                law = law if law == BY_UNIT_TEST else " ".join(f"`{each}`" for each in law.split())
+            line = "| " + " | ".join((own[0], own[1], conflicts, where, law, by, own[2])) + " |"
         lines.append(line)
     without = [each for each in more if each != "id"]
     assert not without, f"rows of claims.tsv without a claim: {', '.join(without)}"
@@ -238,7 +239,7 @@ def test_every_claim_has_an_entry_and_what_it_names_exists(page: str) -> None:
 
 def test_data_without_a_claim_is_noticed() -> None:
     with pytest.raises(AssertionError, match="without a claim: C-999"):
-        joined(PAGE.read_text(encoding="utf-8"), "id\tconflicts\twhere\texercised\nC-999\t\t\t\n")
+        joined(PAGE.read_text(encoding="utf-8"), "id\tconflicts\twhere\tlaw\texercised\nC-999\t\t\t\t\n")
 
 
 def test_there_are_claims_of_every_verdict_and_most_name_a_law(page: str) -> None:
