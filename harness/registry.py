@@ -18,7 +18,7 @@ from importlib.resources.abc import Traversable
 from types import ModuleType
 
 from .errors import UsageError, meant
-from .renamed import current, drawn_as
+from .renamed import current
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
@@ -35,7 +35,7 @@ def _group(group: str) -> dict[str, EntryPoint]:
     assert group in GROUPS, group
     found = sorted(
         (each for key in (group, *FORMER.get(group, ())) for each in entry_points(group=f"pairproof.{key}")),
-        key=lambda each: drawn_as(each.name),
+        key=lambda each: each.name,
     )
     return {each.name: each for each in found if _wanted(each)}
 
@@ -46,7 +46,7 @@ def _wanted(found: EntryPoint) -> bool:
 
 
 def names(group: str) -> list[str]:
-    """Registered names of a group, sorted. Renamed ones sort by their old name, which keeps the draws of old seeds."""
+    """Registered names of a group, sorted."""
     return list(_group(group))
 
 

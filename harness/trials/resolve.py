@@ -13,6 +13,7 @@ from .. import registry
 from ..errors import LabError, UsageError, meant
 from ..ports import Fault, Lab, Target
 from ..ports.nodes import SCARCE
+from ..renamed import drawn_as
 from ..system import PLAIN, System
 from ..texts import extras
 from . import abilities
@@ -266,13 +267,16 @@ def system_of(target: Target) -> System:
 @cache
 def faults() -> dict[str, Fault]:
     """Every registered fault by name."""
-    return {name: cast(Fault, registry.find("faults", name)) for name in registry.names("faults")}
+    return {name: cast(Fault, registry.find("faults", name)) for name in sorted(registry.names("faults"), key=drawn_as)}
 
 
 @cache
 def operations() -> dict[str, Operation]:
     """Every registered operation by name."""
-    return {name: cast(Operation, registry.find("operations", name)) for name in registry.names("operations")}
+    return {
+        name: cast(Operation, registry.find("operations", name))
+        for name in sorted(registry.names("operations"), key=drawn_as)
+    }
 
 
 @contextmanager

@@ -45,10 +45,10 @@ def test_a_falsified_fact_lets_a_known_bug_survive() -> None:
 def test_the_score_names_what_nobody_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [mutants_model.Noticed(name, "does it", name == "a", 3, []) for name in "ab"]
     into = tmp_path / "score.json"
-    assert mutants_model.say(rows, str(into)) == 1
+    assert mutants_model.report(rows, str(into)) == 1
     assert "1 of 2 mutants of the model noticed" in capsys.readouterr().out
     assert [each["noticed"] for each in json.loads(into.read_text(encoding="utf-8"))] == [True, False]
-    assert mutants_model.say(rows[:1], None) == 0
+    assert mutants_model.report(rows[:1], None) == 0
 
 
 def test_each_fact_has_a_mutant_of_the_reference() -> None:

@@ -118,8 +118,8 @@ def test_what_workloads_and_armed_faults_need_counts_too() -> None:
     )
 
     assert lacking(reading.from_text(from_file, "mine"), BareLab()) == (  # type: ignore[arg-type]
-        "something can be made to happen at a node's n-th append", "a node's process can be killed and started again",
-        "a producer can send to whatever broker",
+        "a trigger can be set at a node's n-th append", "a node's process can be killed and started again",
+        "a producer can send to any broker",
     )  # fmt: skip
 
 
@@ -130,9 +130,7 @@ def test_scenario_is_short_enough_for_real_time(name: str) -> None:
         assert timeline.length_ms(case) <= most * 1_000
 
 
-def test_page_names_every_scenario_and_what_it_catches() -> None:
+def test_page_names_every_scenario() -> None:
     made = page.made()
-    for name in NAMES:
-        row = next(line for line in made.splitlines() if line.startswith(f"| `{name}`"))
-        assert all(mutant in row for mutant in library.shipped(name).catches)
+    assert {line.split("`")[1] for line in made.splitlines() if line.startswith("| `")} >= set(NAMES)
     assert all(len(line) > 20 for line in made.splitlines() if line.startswith("| `"))

@@ -91,7 +91,7 @@ def test_a_master_that_is_away_gets_its_messages_back_later() -> None:
 
 
 def test_other_consumers_do_not_join_that_group_and_only_a_simulation_has_it() -> None:
-    with pytest.raises(UsageError, match="use falter"):
+    with pytest.raises(UsageError, match="is for fail_consume"):
         played(join(FALTERING, 0))
     assert abilities.can(LAB, CanFailConsume) and not abilities.can(resolve.lab("process"), CanFailConsume)
 

@@ -148,7 +148,7 @@ REFUSED = {
     "unknown law": (["--law", "nosuch"], "unknown law"),
     "master without Spark": (["--engine", "local", "--master", "local[2]"], "--master is for --engine spark"),
     "jobs with Spark": (["--jobs", "2"], "--jobs is for --engine local"),
-    "resumed otherwise": (["--resume", "x", "--seed", "s"], "leave out what differs: seed"),
+    "resumed otherwise": (["--resume", "x", "--seed", "s"], "leave out seed"),
     "nothing there": (["--resume", "x"], "no run folder x"),
 }
 

@@ -159,7 +159,7 @@ def test_run_that_is_ended_at_any_moment_can_be_read(
     if how is not signal.SIGKILL:
         assert process.returncode == 130 and "Traceback" not in said and reader.facts["trials"] == trials
         assert "interrupted before its end" in said.splitlines()[-3]
-        assert f"{reason}; what it had recorded is judged" in (tmp_path / "junit.xml").read_text()
+        assert f"{reason}; only its recorded trials are judged" in (tmp_path / "junit.xml").read_text()
     assert len(list(tmp_path.glob("runs/*/report/index.html"))) == (how is not signal.SIGKILL)
     if how is signal.SIGKILL:
         main(["report", str(reader.folder), "--engine", "local"])

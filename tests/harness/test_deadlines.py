@@ -57,7 +57,7 @@ def test_a_disturbance_of_a_place_voids_a_deadline_also_in_the_time_before_it() 
     law.due.begin("a", 10, 5, "master")
     law.due.begin("b", 10, 5, "master", settled=6)
     law.due.begin("c", 10, 6, "master")
-    law.due.look(at(16))
+    law.due.report_missed(at(16))
     assert law.late == [(16, "a", 10)] and list(law.due) == ["c"]
     assert law.abstained == ["disturbed"]
 

@@ -179,7 +179,7 @@ def test_findings_say_where_they_were_shrunk_and_their_time_is_told_apart() -> N
     assert len(set(numbers)) == len(numbers) == found.trials
     assert {each.trial for each in found.findings} | {each.shrunk_trial for each in found.findings} <= set(numbers)
     assert 0 < found.shrinking_s < found.seconds
-    assert "shrinking took 7 s besides" in found._replace(shrinking_s=7.0, seconds=60.0).rate()
+    assert "shrinking took 7 s in addition" in found._replace(shrinking_s=7.0, seconds=60.0).rate()
 
 
 def test_a_violation_that_never_shows_again_is_kept_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:

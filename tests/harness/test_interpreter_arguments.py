@@ -164,8 +164,8 @@ def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
 @pytest.mark.parametrize(
     ("op", "reason"),
     [
-        (Op("join", {"group": 0, "consumer": 0}), "join: consumers can come and go"),
-        (Op("leave", {"group": 0, "consumer": 0, "lost": True}), "leave: consumers can come and go"),
+        (Op("join", {"group": 0, "consumer": 0}), "join: consumers can join and leave"),
+        (Op("leave", {"group": 0, "consumer": 0, "lost": True}), "leave: consumers can join and leave"),
         (
             Op("topic", {"number": 0, "queues": 1, "node": "master"}),
             "topic: an administrator can change a broker's tables",
@@ -176,9 +176,9 @@ def test_healing_a_known_fault_that_is_not_active_does_nothing() -> None:
         ),
         (
             Op("send_to_wrong_broker", {"node": "slave", "queue": 0}),
-            "send_to_wrong_broker: a producer can send to whatever broker",
+            "send_to_wrong_broker: a producer can send to any broker",
         ),
-        (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "delayed: a producer can send to whatever broker"),
+        (Op("delayed", {"producer": 0, "queue": 0, "level": 1}), "delayed: a producer can send to any broker"),
     ],
 )
 def test_what_a_lab_cannot_do_is_skipped_and_the_reason_kept(op: Op, reason: str) -> None:

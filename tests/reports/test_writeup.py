@@ -343,7 +343,7 @@ def test_defaults_are_those_that_the_version_itself_says(tmp_path: Path, monkeyp
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     assert describing.defaults(tmp_path / "jars") == {"key0": "a=b", "listenPort": "10911"}
     java.write_text("#!/bin/sh\nexit 1\n")
-    with pytest.raises(LabError, match="did not say"):
+    with pytest.raises(LabError, match="did not print"):
         describing.defaults(tmp_path / "others")
 
 

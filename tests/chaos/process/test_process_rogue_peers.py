@@ -39,7 +39,7 @@ class Echo(Program):
         return Command(["python3", str(program), at.bind, str(port), str(at.path / "name")])
 
     def is_ready(self, at: Place) -> bool:
-        return "ready" in at.said()
+        return "ready" in at.printed()
 
 
 class Asking:

@@ -90,7 +90,7 @@ def test_a_line_without_end_waits_until_it_is_whole(path: Path) -> None:
 @pytest.mark.parametrize("line", [b"", b"{}", b"[1]", b'[1,"flush"]', b'[1,"nothing",2]', b'["1","flush",8]', b"\xff"])
 def test_a_line_that_no_node_can_have_written_is_noticed(path: Path, line: bytes) -> None:
     path.write_bytes(b'[1,"flush",8]\n' + line + b"\n")
-    with pytest.raises(LabError, match="no line of a trace"):
+    with pytest.raises(LabError, match="not a line of a trace"):
         TraceReader(path, KINDS).read()
 
 

@@ -13,7 +13,7 @@ def asked(f: str, status: str = "PUT_OK", detail: str | None = None, **settings:
 
 
 def test_a_conversation_reports_the_last_request() -> None:
-    right = SERVED["who consumes"].says
+    right = SERVED["who consumes"].expects
     assert_holds(ConversationAnswered, asked("who consumes", detail=right))
     assert_broken(
         ConversationAnswered, asked("who consumes", detail='{"clients": []}'), 'PUT_OK, {"clients": []}; right is'
