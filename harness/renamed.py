@@ -27,6 +27,7 @@ OLD: Mapping[str, Mapping[str, str]] = {
     "laws": {
         "visitor-served": "conversation-answered", "route-told": "route-reported", "log-cut-told": "log-cut-reported",
     },
+    "searches": SEARCHES,
     "profiles": {"broad": "fault-pairs"},
     "scenarios": {
         "hostile-peer-on-ha-port": "rogue-slave-on-ha-port", "impostor-master": "rogue-master",
@@ -45,7 +46,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
 }
 """New values by old ones, by column of a run folder."""
 
-_DRAWN_AS = {new: old for names in OLD.values() for old, new in names.items()}
+_DRAWN_AS = {new: old for names in (FAULTS, OPERATIONS) for old, new in names.items()}
 
 
 def drawn_as(name: str) -> str:

@@ -223,9 +223,10 @@ def read_finding(path: Path) -> Row:
 def to_finding(data: Row) -> Finding:
     """The finding of :func:`read_finding`; UsageError if its schedule is invalid."""
     known = {name: data[name] for name in FINDING_FIELDS}
-    known["law"] = renamed.current("laws", known["law"])
     # Older findings lack these: they were shrunk in their own lab, and had no other fields.
     known |= {name: str(data.get(name, "")) for name in ("shrunk_in", "cause", "search", "source")}
+    for name, group in (("law", "laws"), ("search", "searches")):
+        known[name] = renamed.current(group, known[name])
     return Finding(schedule=from_json(data["schedule"]), **known)
 
 

@@ -15,7 +15,7 @@ from pairproof.harness.exploration.profiles import profile
 from pairproof.harness.history import kinds
 from pairproof.harness.judging import judge
 from pairproof.harness.rocketmq import cluster, swarm
-from pairproof.harness.runs import tables
+from pairproof.harness.runs import reader, tables
 from pairproof.harness.search import fault_pairs
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.schedule import Schedule
@@ -93,6 +93,14 @@ def test_old_names_that_a_user_types_are_taken_with_a_warning(capsys: pytest.Cap
     assert judge.laws(["route-told"]) == judge.laws(["route-reported"])
     assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["broad", "route-told"]
     assert profile("fault-pairs") and not capsys.readouterr().err
+
+
+def test_a_finding_of_the_version_before_is_read() -> None:
+    path = Path(__file__).parents[1] / "golden" / "alarms" / "conversation-answered-one-queue.json"
+    data = {**reader.read_finding(path), "search": "whole"}
+    assert data["law"] == "visitor-served" and data["schedule"]["format"] == 1
+    found = reader.to_finding(data)
+    assert (found.law, found.search) == ("conversation-answered", "cluster")
 
 
 def test_columns_of_an_older_run_hold_present_names(tmp_path: Path) -> None:
