@@ -19,7 +19,7 @@ from .model import MAX_PAGES, Report, Row, completeness
 from .rejudging import COMPLETE
 from .traced import SIMULATED
 
-UNDISTURBED = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
+UNREMARKABLE = (Verdict.HOLDS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE, Verdict.VACUOUS)
 SAID = {
     Verdict.HOLDS: "hold", Verdict.DEVIATES: "known to deviate", Verdict.NOT_OBSERVABLE: "not observable",
     Verdict.NOT_APPLICABLE: "not applicable", Verdict.VACUOUS: "not tested",
@@ -84,9 +84,9 @@ def matrix(cells: Mapping[tuple[str, str], Row], runs: Mapping[str, bool]) -> li
             worst[law] = min(worst.get(law, verdict), verdict, key=list(Verdict).index)
     found = []
     for title, laws in grouped(sorted(worst)):
-        look = [law for law in laws if worst[law] not in UNDISTURBED]
+        look = [law for law in laws if worst[law] not in UNREMARKABLE]
         look.sort(key=lambda law: list(Verdict).index(worst[law]))
-        rest = [law for law in laws if worst[law] in UNDISTURBED]
+        rest = [law for law in laws if worst[law] in UNREMARKABLE]
         row = {"title": title, "summary": summary([worst[law] for law in laws]), "look": look, "rest": rest}
         found.append(row | {"rest_summary": summary([worst[law] for law in rest])})
     return sorted(found, key=lambda row: not row["look"])

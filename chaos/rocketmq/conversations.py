@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from ...harness.history import UNREADABLE
-from ...harness.rocketmq.conversations.asks import BORN_MS, CLUSTER, CONVERSED
+from ...harness.rocketmq.conversations.asks import BORN_MS, CLUSTER, OWN_TOPIC
 from ...harness.rocketmq.conversations.served import BROKER, READ, as_text
 from ...harness.rocketmq.conversations.steps import Conversation, Step
 from ...harness.texts.quoting import quoted
@@ -245,9 +245,9 @@ OF_BODIES: Mapping[str, Callable[..., str]] = {
     ),
     "topic": lambda body, before, name: as_text(topic=_listed(body["topicConfigTable"], name, OF_TOPIC)),
     "group": lambda body, before, name: as_text(group=_listed(body["subscriptionGroupTable"], name, KEPT)),
-    "listed": lambda body, before: as_text(topics=[each for each in body["topicList"] if each == CONVERSED]),
+    "listed": lambda body, before: as_text(topics=[each for each in body["topicList"] if each == OWN_TOPIC]),
     "all listed": lambda body, before: as_text(
-        topics=sorted(each for each in body["topicList"] if each.startswith(CONVERSED))
+        topics=sorted(each for each in body["topicList"] if each.startswith(OWN_TOPIC))
     ),
     "version": _version, "system topics": _system_topics, "taken": _taken, "subscribed": _subscribed,
     "route": _route, "flagged": _flagged, "cluster": _cluster,

@@ -29,7 +29,8 @@ class NodeLives(Law):
 
     def __init__(self, known: Known) -> None:
         super().__init__(known)
-        self.lost_undetected: set[str] = set()
+        self.foreign_stores: set[str] = set()
+        """Nodes whose store is an older image, or lost bytes to a lying disk: they may refuse it."""
         self.since: dict[str, int] = {}
         """When a node last started or ended, ns: an endless loop may have begun then."""
 
@@ -42,19 +43,19 @@ class NodeLives(Law):
 
     def on_crash(self, event: Crash) -> None:
         if event.status == "lied":
-            self.lost_undetected.add(event.node)
+            self.foreign_stores.add(event.node)
         elif event.status in ("own", "stuck"):
             self._violate(event, event.status)
         self.since[event.node] = event.t
 
     def on_abort(self, event: Abort) -> None:
         self.judged += 1
-        excused = event.status == "disk" or event.node in self.lost_undetected
+        excused = event.status == "disk" or event.node in self.foreign_stores
         if event.f == "stuck" or not excused:
             self._violate(event, event.f or "ended")
 
     def on_wipe(self, event: Wipe) -> None:
-        (self.lost_undetected.discard if event.f == "empty" else self.lost_undetected.add)(event.node)
+        (self.foreign_stores.discard if event.f == "empty" else self.foreign_stores.add)(event.node)
 
     def _violate(self, event: Abort | Crash, how: str) -> None:
         since = self.since.get(event.node or "", 0) if how == "stuck" else None

@@ -120,11 +120,11 @@ class Fault(Protocol):
 
 
 @runtime_checkable
-class IsEdgeCase(Protocol):
+class HasSpecialValues(Protocol):
     """A fault of which some values need a further ability."""
 
     @property
-    def edge_case(self) -> Mapping[str, type]:
+    def special(self) -> Mapping[str, type]:
         """Values of its arguments that need a further ability, with that ability."""
 
     def without(self, values: Collection[str]) -> Fault:

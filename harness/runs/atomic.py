@@ -100,7 +100,7 @@ def replace(path: Path, write: Callable[[Path], object], option: str = PATH_OPTI
     with _reported(path, option), locations.reached(path):
         if locations.is_remote(path):
             _put(path, write)
-        elif _is_edge_case(path):
+        elif _is_special(path):
             write(path)
         else:
             _put(Path(os.path.realpath(path)), write)
@@ -132,7 +132,7 @@ def _put(path: Path, write: Callable[[Path], object], keep: bool = False) -> Non
         raise
 
 
-def _is_edge_case(path: Path) -> bool:
+def _is_special(path: Path) -> bool:
     """Whether ``path`` leads to something that a file must not replace."""
     if path.absolute().parts[1:2] in (("dev",), ("proc",)):
         # /dev/fd/3 may lead to an open regular file: the user did not name that file.

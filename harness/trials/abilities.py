@@ -62,7 +62,7 @@ def can(place: Place, ability: type) -> bool:
 def abilities(lab: Place, faults: ports.Faults, operations: Operations) -> list[str] | None:
     """Names of the abilities of a lab's sessions that a fault or an operation needs; None if unknown."""
     kinds = _kinds(lab)
-    wanted = {need for fault in faults.values() for need in (fault.needs, *_edge_case(fault).values())}
+    wanted = {need for fault in faults.values() for need in (fault.needs, *_special(fault).values())}
     wanted |= {each.needs for each in operations.values() if each.needs is not None}
     return None if kinds is None else sorted(ability.__name__ for ability in wanted if has(kinds, ability))
 
@@ -91,12 +91,12 @@ def needs(op: Op, faults: ports.Faults, operations: Operations) -> list[type]:
     if not operation.carries_fault:
         return own
     fault = faults[str(op.args["name"])]
-    edge_case = _edge_case(fault)
-    return [*own, fault.needs, *(edge_case[str(each)] for each in op.args.values() if each in edge_case)]
+    special = _special(fault)
+    return [*own, fault.needs, *(special[str(each)] for each in op.args.values() if each in special)]
 
 
-def _edge_case(fault: ports.Fault) -> Mapping[Any, type]:
-    return fault.edge_case if isinstance(fault, ports.IsEdgeCase) else {}
+def _special(fault: ports.Fault) -> Mapping[Any, type]:
+    return fault.special if isinstance(fault, ports.HasSpecialValues) else {}
 
 
 def injectable(lab: Place, faults: ports.Faults) -> dict[str, ports.Fault]:
@@ -111,8 +111,8 @@ def injectable(lab: Place, faults: ports.Faults) -> dict[str, ports.Fault]:
 
 
 def _within(kinds: Kinds, fault: ports.Fault) -> ports.Fault:
-    beyond = [value for value, ability in _edge_case(fault).items() if not has(kinds, ability)]
-    return fault.without(beyond) if beyond and isinstance(fault, ports.IsEdgeCase) else fault
+    beyond = [value for value, ability in _special(fault).items() if not has(kinds, ability)]
+    return fault.without(beyond) if beyond and isinstance(fault, ports.HasSpecialValues) else fault
 
 
 def simulates(lab: Place | None) -> bool:

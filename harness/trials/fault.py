@@ -41,7 +41,7 @@ class MomentaryFault:
     needs: type
     arguments: Mapping[str, tuple[Any, ...]]
     do: Callable[..., Effect]
-    edge_case: Mapping[str, type] = field(default_factory=dict)
+    special: Mapping[str, type] = field(default_factory=dict)
     """Values of its arguments that need a further ability, with that ability."""
 
     def without(self, values: Collection[str]) -> Self:

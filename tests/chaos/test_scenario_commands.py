@@ -23,7 +23,7 @@ LIMITS = "a node's memory can be limited while it runs"
 REPLACES = "a node's program can be replaced by another one"
 
 PAIRPROOF = str(Path(sys.executable).parent / "pairproof")
-UNDISTURBED = "name: calm\nabout: Nothing happens.\nexpect: {statuses: {PUT_OK: 0}}\n"
+UNEVENTFUL = "name: calm\nabout: Nothing happens.\nexpect: {statuses: {PUT_OK: 0}}\n"
 BUSY = """\
 name: busy
 about: There is always something to do.
@@ -65,7 +65,7 @@ def test_show_draws_a_scenario_and_its_program(tmp_path: Path) -> None:
 
 
 def test_run_of_a_good_target_exits_0_and_keeps_every_trial(tmp_path: Path) -> None:
-    mine = write(tmp_path, "calm", UNDISTURBED)
+    mine = write(tmp_path, "calm", UNEVENTFUL)
     done = run(tmp_path, "run", "slave-lag", mine, "--repeat", "2", "--seed", "s", "--json", "answer.json")
     assert done.returncode == 0, done.stdout + done.stderr
     verdict, again, then = done.stdout.splitlines()[-3:]
@@ -126,13 +126,13 @@ def test_run_of_a_broken_target_exits_1_and_its_replay_line_reproduces(tmp_path:
 
 
 def test_what_is_not_met_exits_1_and_says_what(tmp_path: Path) -> None:
-    done = run(tmp_path, "run", write(tmp_path, "calm", UNDISTURBED.replace("PUT_OK: 0", "PUT_OK: 1")))
+    done = run(tmp_path, "run", write(tmp_path, "calm", UNEVENTFUL.replace("PUT_OK: 0", "PUT_OK: 1")))
     assert done.returncode == 1 and "calm: unmet" in done.stdout
     assert "exactly 1 PUT_OK expected, 0 seen (sends: none)" in done.stdout
 
 
 def test_what_is_not_judged_exits_3(tmp_path: Path) -> None:
-    text = UNDISTURBED.replace("{statuses: {PUT_OK: 0}}", "{judged: [deliver-delayed]}")
+    text = UNEVENTFUL.replace("{statuses: {PUT_OK: 0}}", "{judged: [deliver-delayed]}")
     done = run(tmp_path, "run", write(tmp_path, "calm", text))
     assert done.returncode == 3 and "deliver-delayed had nothing to judge" in done.stdout
 

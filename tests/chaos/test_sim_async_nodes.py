@@ -27,7 +27,7 @@ from pairproof.reference.ports import MS
 SENDS = tuple(Op("send", {"producer": 0, "size": 100, "wait": True, "queue": number % 2}) for number in range(4))
 ABOUT_ANSWERS = {"answer", "conversation", "invalid"}
 """The kinds of events that a visitor's questions leave."""
-CONVERSED = [
+LONG = [
     *(("master", each) for each in IN_TIME[MASTER]), ("slave", IN_TIME[SLAVE][0]),
     *(("names", each) for each in IN_TIME[NAMES]),
 ]  # fmt: skip
@@ -121,7 +121,7 @@ def test_nodes_that_answer_too_late_or_never_are_accused(ms: int | None) -> None
 
 
 @pytest.mark.parametrize("ms", [5, 900])
-@pytest.mark.parametrize(("node", "steps"), CONVERSED)
+@pytest.mark.parametrize(("node", "steps"), LONG)
 def test_a_visit_in_time_waits_for_answers_too(
     node: str, steps: Conversation, ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,10 +24,10 @@ def take_care_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Proxies, "_cushion", lambda *_: None)
 
 
-UNDISTURBED = ["as the adapter does it", "as the server alone does it"]
+ORDERS = ["as the adapter does it", "as the server alone does it"]
 
 
-@pytest.mark.parametrize("calm", UNDISTURBED)
+@pytest.mark.parametrize("calm", ORDERS)
 def test_a_toxic_before_a_full_stall_can_be_taken_off(calm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     said = [bytes([number] * 30) for number in range(4)]
     with running() as mine, way(mine.proxies, "ha") as ha:
@@ -38,7 +38,7 @@ def test_a_toxic_before_a_full_stall_can_be_taken_off(calm: str, monkeypatch: py
         for each in said:
             client.sendall(each)
             time.sleep(0.05)
-        if calm == UNDISTURBED[1]:
+        if calm == ORDERS[1]:
             take_care_no_more(monkeypatch)
             for call in (lambda: proxies.remove_toxic("ha", slicer), lambda: proxies.get("ha")):
                 with pytest.raises(LabError, match="does not answer within 2 s"):
@@ -52,7 +52,7 @@ def test_a_toxic_before_a_full_stall_can_be_taken_off(calm: str, monkeypatch: py
         assert behind.recv(99) == b"held"
 
 
-@pytest.mark.parametrize("calm", UNDISTURBED)
+@pytest.mark.parametrize("calm", ORDERS)
 def test_a_toxic_before_a_reset_that_is_on_its_way_can_be_taken_off(calm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as mine, way(mine.proxies, "ha") as ha:
         client, behind = ha.connect()
@@ -61,7 +61,7 @@ def test_a_toxic_before_a_reset_that_is_on_its_way_can_be_taken_off(calm: str, m
         proxies.add_toxic("ha", "up", "reset_peer", {"timeout": 600})
         client.sendall(bytes(40))
         time.sleep(0.2)
-        if calm == UNDISTURBED[1]:
+        if calm == ORDERS[1]:
             take_care_no_more(monkeypatch)
             with pytest.raises(LabError, match="does not answer within 2 s"):
                 proxies.remove_toxic("ha", slicer)
@@ -72,7 +72,7 @@ def test_a_toxic_before_a_reset_that_is_on_its_way_can_be_taken_off(calm: str, m
 
 
 @pytest.mark.parametrize("kind", ["latency", "bandwidth"])
-@pytest.mark.parametrize("calm", UNDISTURBED)
+@pytest.mark.parametrize("calm", ORDERS)
 def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with running() as mine, way(mine.proxies, "ha") as ha:
         client, behind = ha.connect()
@@ -83,7 +83,7 @@ def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, kind: str, m
             time.sleep(0.02)
         behind.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         behind.close()
-        if calm == UNDISTURBED[1]:
+        if calm == ORDERS[1]:
             take_care_no_more(monkeypatch)
             with pytest.raises(LabError, match="does not answer within 2 s"):
                 proxies.remove_toxic("ha", toxic)
@@ -92,7 +92,7 @@ def test_a_toxic_whose_receiver_is_dead_can_be_taken_off(calm: str, kind: str, m
         assert proxies.get("ha").toxics == ()
 
 
-@pytest.mark.parametrize("calm", UNDISTURBED)
+@pytest.mark.parametrize("calm", ORDERS)
 def test_toxics_of_a_connection_that_is_about_to_end_can_be_taken_off(
     calm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,11 +104,11 @@ def test_toxics_of_a_connection_that_is_about_to_end_can_be_taken_off(
         proxies.add_toxic("ha", "up", "slow_close", {"delay": 60_000})
         client.close()
         time.sleep(0.1)
-        if calm == UNDISTURBED[1]:
+        if calm == ORDERS[1]:
             take_care_no_more(monkeypatch)
         for toxic in proxies.get("ha").toxics[:2]:
             proxies.remove_toxic("ha", toxic.name)
-        if calm == UNDISTURBED[1]:
+        if calm == ORDERS[1]:
             with pytest.raises(LabError, match="toxiproxy-server died"):
                 proxies.add_toxic("ha", "up", "latency", {"latency": 0})
             monkeypatch.setattr(proxies, "destroy", lambda _: None)

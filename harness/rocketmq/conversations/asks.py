@@ -16,7 +16,7 @@ from .steps import TOPIC, Ask, Step
 GROUP = f"{TOPIC}-group"
 READERS = "pairproof"
 RETRY, DEAD = f"%RETRY%{GROUP}", f"%DLQ%{GROUP}"
-CLUSTER = CONVERSED = "visited"
+CLUSTER = OWN_TOPIC = "visited"
 PRODUCERS = "visiting-producers"
 BORN_MS = 1_690_000_000_000
 FOREVER = (1 << 63) - 1
@@ -72,14 +72,14 @@ def producers(group: str) -> Ask:
     return Ask("GET_PRODUCER_CONNECTION_LIST", {"producerGroup": group}, reads=("connected",))
 
 
-def locks(client: str, *queues: int, group: str = READERS, topic: str = CONVERSED, broker: str = BROKER) -> Ask:
+def locks(client: str, *queues: int, group: str = READERS, topic: str = OWN_TOPIC, broker: str = BROKER) -> Ask:
     """A member takes or keeps these queues."""
     named = [{"brokerName": broker, "queueId": each, "topic": topic} for each in queues]
     body = {"clientId": client, "consumerGroup": group, "mqSet": named}
     return Ask("LOCK_BATCH_MQ", body=as_json(body), reads=("locked",))
 
 
-def unlocks(client: str, *queues: int, group: str = READERS, topic: str = CONVERSED, broker: str = BROKER) -> Ask:
+def unlocks(client: str, *queues: int, group: str = READERS, topic: str = OWN_TOPIC, broker: str = BROKER) -> Ask:
     """A member releases these queues."""
     return locks(client, *queues, group=group, topic=topic, broker=broker)._replace(code="UNLOCK_BATCH_MQ", reads=())
 
@@ -332,7 +332,7 @@ def compares(address: str, version: int, ms: int | None = None) -> Ask:
     return Ask("QUERY_DATA_VERSION", whom(0, address), body, ("compared",))
 
 
-def way(*more: str, topic: str = CONVERSED, reads: str = "route") -> Ask:
+def way(*more: str, topic: str = OWN_TOPIC, reads: str = "route") -> Ask:
     """The route of a topic; the answer has the request's version of JSON unless standard JSON is requested."""
     return Ask("GET_ROUTEINFO_BY_TOPIC", {"topic": topic, **dict.fromkeys(more, "true")}, reads=(reads,))
 

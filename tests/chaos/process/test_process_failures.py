@@ -134,13 +134,13 @@ def test_a_port_that_somebody_has_is_said_and_not_judged(lab: ProcessLab) -> Non
 def test_a_broker_that_does_not_come_up_is_said_at_once(lab: ProcessLab, monkeypatch: pytest.MonkeyPatch) -> None:
     provide = RealSession._set_up
 
-    def lost_undetected(session: RealSession) -> None:
+    def fails(session: RealSession) -> None:
         for node in session.nodes.values():
             (node.path / "config").write_text("no folder")
             node.plan = node.plan._replace(fresh={})
         provide(session)
 
-    monkeypatch.setattr(RealSession, "_set_up", lost_undetected)
+    monkeypatch.setattr(RealSession, "_set_up", fails)
     with pytest.raises(LabError, match="master does not come up; its last output: pairproof broker: "):
         lab.open(TARGET, TARGET.settings({}), "seed")
 

@@ -57,10 +57,10 @@ def test_a_disk_that_fails_at_that_moment_excuses_a_node() -> None:
 def test_a_store_that_is_not_a_node_s_own_work_need_not_be_started_on(f: str) -> None:
     lied = crashed(pair(), "lied", "machine")
     image = pair().crash("slave").add("wipe", node="slave", f="image")
-    for lost_undetected in (lied, image):
-        assert_holds(NodeLives, aborted(lost_undetected, f))
+    for story in (lied, image):
+        assert_holds(NodeLives, aborted(story, f))
         # It must start on an emptied one, and nothing excuses a crash while it runs.
-        assert_broken(NodeLives, crashed(lost_undetected.start("slave"), "own"), "ended by itself")
+        assert_broken(NodeLives, crashed(story.start("slave"), "own"), "ended by itself")
     emptied = aborted(crashed(pair(), "lied", "machine").add("wipe", node="slave", f="empty"), f)
     assert_broken(NodeLives, emptied, "slave")
 

@@ -11,13 +11,11 @@ def test_a_table_can_be_read_unless_its_store_is_not_the_node_s_own_work() -> No
     assert_broken(
         MetaReadable, read.add("garbled", node="slave", f="delays", detail="no object"), "the delays of slave"
     )
-    for lost_undetected in (
+    for story in (
         pair().add("crash", node="slave", f="machine", status="lied", value=1),
         pair().crash("slave").add("wipe", node="slave", f="image"),
     ):
-        assert_vacuous(MetaReadable, lost_undetected.add("garbled", node="slave", f="delays", detail="no object"))
-        assert_broken(
-            MetaReadable, lost_undetected.add("garbled", node="master", f="topics", detail="no object"), "of master"
-        )
+        assert_vacuous(MetaReadable, story.add("garbled", node="slave", f="delays", detail="no object"))
+        assert_broken(MetaReadable, story.add("garbled", node="master", f="topics", detail="no object"), "of master")
     honest = pair().crash("slave", "machine").start("slave")
     assert_broken(MetaReadable, honest.add("garbled", node="slave", f="delays", detail="no object"), "cannot be read")
