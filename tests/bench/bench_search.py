@@ -137,7 +137,7 @@ def main() -> None:
     every = judging.all_laws()
     for laws in (NONE, every):
         measure("sweep", sweeping, laws, seconds)
-        measure("cut points", cutting, laws, seconds)
+        measure("truncation points", cutting, laws, seconds)
         measure("seeded swarm", swarming, laws, seconds)
         measure("cluster trials", wholly, laws, seconds)
         measure("10 ops, 5 faults, 60 s", minute, laws, seconds)

@@ -4,7 +4,7 @@
 
 Each configuration is a master's and a slave's file, with one to nine documented keys a side, and in some of them single
 settings of the lab. It is read as ``pairproof check --master-conf --slave-conf --set`` reads it. Then it plays programs
-of the fixed corpus, pairs of faults, the swarm and cluster trials. What is true of a configuration, and names its
+of the fixed corpus, fault pairs, the swarm and cluster trials. What is true of a configuration, and names its
 setting, is counted apart: delay levels that differ between master and slave.
 
 Parts share a folder and may run side by side; a configuration whose file is there is not played again. In FOLDER, for

@@ -3,8 +3,8 @@
     python tests/control/draw_schedules.py OUT [--count 20000] [--jobs 2]
 
 Done once, at the commit that docs/decisions/0044 names; what searches draw later is another file, with other digests.
-In the order of the file: the corpus, the sweep with all its modes alike, cut points, stories, cluster trials, programs
-of the Hypothesis machine (as they were played), paced schedules as real-time labs execute them, cases of the scenarios,
+In the order of the file: the corpus, the sweep with all its modes alike, truncation points, templates, cluster trials,
+programs of the Hypothesis machine (as they were played), paced schedules as real-time labs execute them, cases of the scenarios,
 for each mutant the minimal program that shows it (played on that mutant), and the swarm, which fills the rest.
 """
 

@@ -188,20 +188,20 @@ def test_each_work_has_one_bar_also_where_another_comes_between() -> None:
     show = output.Bars(bars)
     show(1, 30, "searching: single faults", " s, 1 trial, 0 violated")
     show(1, None, "shrinking: a law")
-    show(2, 30, "searching: cut points", " s, 2 trials, 1 violated")
+    show(2, 30, "searching: truncation points", " s, 2 trials, 1 violated")
     assert bars.heard == [
         ("add", "searching: single faults", 30),
         ("searching: single faults", 1, 30, "searching: single faults", " s, 1 trial, 0 violated"),
         ("add", "shrinking: a law", None),
         ("shrinking: a law", 1, None, "shrinking: a law", ""),
-        ("searching: single faults", 2, 30, "searching: cut points", " s, 2 trials, 1 violated"),
+        ("searching: single faults", 2, 30, "searching: truncation points", " s, 2 trials, 1 violated"),
     ]
 
 
 def test_progress_names_what_limits_the_run_and_what_is_known() -> None:
     said = io.StringIO()
-    output.Lines(said, lambda: 0.0)(12, 30, "searching: cut points", " s, 80 trials, 0 violated")
-    assert said.getvalue() == "searching: 12 of 30 s, 80 trials, 0 violated, cut points\n"
+    output.Lines(said, lambda: 0.0)(12, 30, "searching: truncation points", " s, 80 trials, 0 violated")
+    assert said.getvalue() == "searching: 12 of 30 s, 80 trials, 0 violated, truncation points\n"
 
 
 class Terminal(io.StringIO):

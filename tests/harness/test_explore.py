@@ -107,12 +107,12 @@ def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did(no_corpu
     summary = Explorer(SIM, REFERENCE, QUICK, "told", (), seconds=50, clock=clock, on_trial=clock.tick).run()
     assert set(summary.totals) == {"sweep", "truncation"} and not summary.complete("sweep")
     told = summary.played()
-    assert f"cut points {summary.by_origin['truncation']:,} of {summary.totals['truncation']:,}, " in told
+    assert f"truncation points {summary.by_origin['truncation']:,} of {summary.totals['truncation']:,}, " in told
     assert told.endswith(", cut short by the clock)")
     whole = summary._replace(by_origin=summary.totals)
     assert whole.complete("truncation") and "cut short" not in whole.played()
     none = summary._replace(totals={"truncation": 0}, by_origin={}).played()
-    assert "cut points none here" in none and "cut short" not in none
+    assert "truncation points none here" in none and "cut short" not in none
     counted = sum(count for (_, _, fault), count in summary.coverage.rows().items() if fault == "none")
     assert 0 < counted < summary.events
 

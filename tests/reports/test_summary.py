@@ -99,9 +99,9 @@ def test_findings_of_one_cause_are_one_section_that_names_all_its_laws(write_run
 
 def test_how_far_the_searches_came_is_told(write_run: Any, rows: Any) -> None:
     done = {"origin": "sweep", "what": "single faults at every event", "done": 1_200, "of": 13_704, "complete": False}
-    whole = {"origin": "truncation", "what": "cut points", "done": 7, "of": 7, "complete": True}
+    whole = {"origin": "truncation", "what": "truncation points", "done": 7, "of": 7, "complete": True}
     text = told([write_run("r", facts={"searches": [done, whole]}, trials=[rows.trial(0)])])
-    assert "Searched in r: single faults at every event: 1,200 of 13,704, cut short; cut points: 7 of 7." in text
+    assert "Searched in r: single faults at every event: 1,200 of 13,704, cut short; truncation points: 7 of 7." in text
     assert "Searched" not in told([write_run("older", trials=[rows.trial(0)])])
     assert "Searched" not in told([write_run("odd", facts={"searches": [{"done": "x"}]}, trials=[rows.trial(0)])])
 
