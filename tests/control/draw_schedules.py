@@ -5,7 +5,7 @@
 Done once, at the commit that docs/decisions/0044 names; what searches draw later is another file, with other digests.
 In the order of the file: the corpus, the sweep with all its modes alike, truncation points, templates, cluster trials,
 programs of the Hypothesis machine (as they were played), paced schedules as real-time labs execute them, cases of the
-scenarios, for each mutant the minimal program that shows it (played on that mutant), and the swarm, which fills the rest.
+scenarios, for each mutant the minimal program that shows it (played on that mutant), and the swarm; it fills the rest.
 """
 
 from __future__ import annotations
