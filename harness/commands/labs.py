@@ -126,7 +126,7 @@ def describe() -> dict[str, list[dict[str, typing.Any]]]:
     from ..trials import resolve
 
     targets = registry.names("targets")
-    faults = resolve.faults()
+    faults = dict(sorted(resolve.faults().items()))
     labs: list[dict[str, typing.Any]] = []
     for name in registry.names("labs"):
         try:
