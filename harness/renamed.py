@@ -6,10 +6,9 @@ error; the next version will refuse it. Searches sort names by :func:`drawn_as`,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
-
-import click
 
 SETTINGS = {
     "lab.names": "lab.nameServer", "lab.absentNames": "lab.absentNameServers", "lab.visits": "lab.conversations",
@@ -63,7 +62,7 @@ def given(group: str, name: str) -> str:
     """:func:`current` for a name that a user wrote; warns about an old name on standard error."""
     new = current(group, name)
     if new != name:
-        click.echo(f"warning: {name} is called {new} now; the next version will not take the old name", err=True)
+        print(f"warning: {name} is called {new} now; the next version will not take the old name", file=sys.stderr)
     return new
 
 

@@ -58,7 +58,7 @@ class Stall(Event):
     __slots__ = ()
     node: str | None
     """The late node, if it was one."""
-    f: Literal["harness", "keeper", "proxy", "tap", "node"]
+    f: Literal["harness", "supervisor", "proxy", "tap", "node"]
     """The owner of the process."""
     lasted_ns: int = column("value")
     """Its duration."""

@@ -204,7 +204,7 @@ class DockerEnvironment(Environment):
         return self._helpers[helper].pid
 
     def helpers(self) -> list[Watched]:
-        pids = {"keeper": self.supervisor.pid, "proxy": self.pid(TOXIPROXY), "tap": self.pid(OBSERVER)}
+        pids = {"supervisor": self.supervisor.pid, "proxy": self.pid(TOXIPROXY), "tap": self.pid(OBSERVER)}
         return [helper(f, pid) for f, pid in pids.items()]
 
     def end_nodes(self) -> None:

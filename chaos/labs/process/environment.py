@@ -85,7 +85,7 @@ class ProcessEnvironment(Environment):
             raise LabError(f"toxiproxy-server no longer runs ({found.state} {found.number}); play the trial again")
 
     def helpers(self) -> list[Watched]:
-        return [helper("keeper", self.supervisor.pid), helper("proxy", self.toxiproxy)]
+        return [helper("supervisor", self.supervisor.pid), helper("proxy", self.toxiproxy)]
 
     def end_nodes(self) -> None:
         """Kill all processes but toxiproxy; LabError if one does not end."""

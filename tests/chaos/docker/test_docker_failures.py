@@ -71,7 +71,7 @@ FAILURES: dict[str, Callable[[RealSession, EngineDoor], object]] = {
     ).kill(),
     "the lab's observer is paused": lambda session, _: helper(session, "observer").pause(),
     "master exited by itself .killed 9": lambda session, _: node(session, "master").kill(),
-    "keeper has ended: it was killed": supervisor_dies,
+    "supervisor has ended: it was killed": supervisor_dies,
     "the Docker engine no longer answers: .*check the engine": lambda _, door: door.shut(),
     "the Docker engine no longer answers: not within": lambda _, door: door.hang(),
 }

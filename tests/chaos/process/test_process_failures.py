@@ -55,7 +55,7 @@ def tap_fails(session: RealSession) -> None:
 FAILURES: dict[str, Callable[[RealSession], None]] = {
     "toxiproxy-server no longer runs .killed 9": toxiproxy_dies,
     "toxiproxy-server no longer runs .stopped": toxiproxy_stands_still,
-    "keeper has ended": supervisor_dies,
+    "supervisor has ended": supervisor_dies,
     "master exited by itself .killed 9": broker_dies,
     "the lab itself has failed: ZeroDivisionError": tap_fails,
 }

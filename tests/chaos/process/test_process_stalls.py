@@ -131,15 +131,15 @@ def test_stalls_that_touch_are_one_and_there_are_only_so_many() -> None:
         stalls.add("proxy", None, CPU, 10 * number, 10 * number + 10)
     assert stalls.all() == [Stall("proxy", None, CPU, 0, 10 * MAX_STALLS + 100)]
     for number in range(MAX_STALLS + 10):
-        stalls.add("keeper", None, CPU, 10 * number, 10 * number + 5)
+        stalls.add("supervisor", None, CPU, 10 * number, 10 * number + 5)
     assert len(stalls.all()) == MAX_STALLS and stalls.all()[-1].end == 10 * MAX_STALLS + 95
 
 
 def test_time_in_which_several_were_late_counts_once() -> None:
     stalls = Stalls()
     stalls.add("proxy", None, CPU, 100, 200)
-    stalls.add("keeper", None, CPU, 150, 250)
-    stalls.add("keeper", None, CPU, 0, 50)
+    stalls.add("supervisor", None, CPU, 150, 250)
+    stalls.add("supervisor", None, CPU, 0, 50)
     assert stalls.total_ns(0) == 200 and stalls.total_ns(180) == 70 and stalls.total_ns(300) == 0
 
 
@@ -148,11 +148,11 @@ def test_stalls_become_events_at_the_time_when_they_began() -> None:
     evidence.add(500, "mark", f="end")
     base = evidence.base
     evidence.stalled(
-        [Stall("node", "slave", CPU, base + 100, base + 300), Stall("keeper", None, CPU, base - 9, base + 9)]
+        [Stall("node", "slave", CPU, base + 100, base + 300), Stall("supervisor", None, CPU, base - 9, base + 9)]
     )
     evidence.merge_traces()
     told = [(each.t, each.kind, each.f, each.node, each.value, each.detail) for each in evidence.recorder.events]
-    assert told[:2] == [(0, "stall", "keeper", None, 9, CPU), (100, "stall", "node", "slave", 200, CPU)]
+    assert told[:2] == [(0, "stall", "supervisor", None, 9, CPU), (100, "stall", "node", "slave", 200, CPU)]
 
 
 # Reading it.
@@ -265,13 +265,13 @@ def stopped(session: RealSession, pid: int, ms: int) -> None:
     session.advance(200)
 
 
-@pytest.mark.parametrize("whose", ["slave", "master", "proxy", "keeper"])
+@pytest.mark.parametrize("whose", ["slave", "master", "proxy", "supervisor"])
 def test_whoever_is_stopped_from_outside_is_seen_and_nobody_is_accused(lab: ProcessLab, whose: str) -> None:
     session = opened(lab, haSendHeartbeatInterval=200)
     helpers = {each.f: each.pid for each in session.environment.helpers()}
     pid = helpers[whose] if whose in helpers else session.nodes[whose].pid
     assert pid is not None
-    if whose != "keeper":
+    if whose != "supervisor":
         stopped(session, pid, 2_500)
     else:
         # Whoever asks it waits, and the loop with it.
