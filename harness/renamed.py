@@ -73,9 +73,8 @@ def schedule(settings: Mapping[str, Any], ops: list[Any]) -> tuple[dict[str, Any
 
 def facts(found: dict[str, Any]) -> None:
     """Rename old names in the facts of a run, in place."""
-    for old, new in (("floors", "minimums"),):
-        if old in found:
-            found.setdefault(new, found.pop(old))
+    if "floors" in found:
+        found.setdefault("minimums", found.pop("floors"))
     if isinstance(found.get("laws"), list):
         found["laws"] = [current("laws", each) if isinstance(each, str) else each for each in found["laws"]]
     if isinstance(found.get("profile"), str):

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from ...harness import registry
+from ...harness import registry, renamed
 from ...harness.errors import UsageError, meant
 from . import reading
 from .scenario import Scenario
@@ -33,6 +33,7 @@ def find(given: str) -> Scenario:
         return reading.from_file(Path(given))
     if Path(given).is_file():
         raise UsageError(f"{given} is a file, but not a scenario: a scenario is YAML and its name ends in .yaml")
+    given = renamed.given("scenarios", given)
     if given not in names():
         raise UsageError(f"unknown scenario {given!r}{meant(given, names())} (or name a file: my-scenario.yaml)")
     return shipped(given)

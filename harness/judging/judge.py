@@ -129,7 +129,7 @@ class Judge:
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
-        self._hearers = plan.receivers
+        self._receivers = plan.receivers
         self._gone: set[int] = set()
         """Owners that receive no further events, by id."""
         self._waiting = {id(law): law for law in self._laws if law.awaits}
@@ -182,7 +182,7 @@ class Judge:
                 del self._waiting[id(law)]
                 self._handlers.clear()
         found: list[Handler] = []
-        for index, name, filter_ in self._hearers.get(kind, ()):
+        for index, name, filter_ in self._receivers.get(kind, ()):
             owner = self._owners[index]
             if id(owner) in self._gone or not filter_.includes(f, node):
                 continue

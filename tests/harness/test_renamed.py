@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pairproof.chaos.scenarios import reading
+from pairproof.chaos.scenarios import library, reading
 from pairproof.harness import registry, renamed
 from pairproof.harness.errors import UsageError
 from pairproof.harness.exploration.profiles import profile
@@ -92,6 +92,8 @@ def test_old_names_that_a_user_types_are_taken_with_a_warning(capsys: pytest.Cap
     assert profile("broad") is profile("fault-pairs")
     assert judge.laws(["route-told"]) == judge.laws(["route-reported"])
     assert [line.split()[1] for line in capsys.readouterr().err.splitlines()] == ["broad", "route-told"]
+    assert library.find("impostor-master").name == "rogue-master"
+    assert capsys.readouterr().err.split()[1] == "impostor-master"
     assert profile("fault-pairs") and not capsys.readouterr().err
 
 
