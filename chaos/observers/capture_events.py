@@ -14,6 +14,8 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from ...harness.rocketmq.topology import MASTER
+
 START, STOP, KILL, PAUSE, RESUME, END = "start", "stop", "kill", "pause", "resume", "end"
 """``end`` alone does not specify how."""
 REMARKS = frozenset({
@@ -182,7 +184,7 @@ class _Broker:
                 each = each._replace(t=ended)
             elif last > each.t:
                 each = each._replace(t=last + 1)
-            if not self._is_up():
+            if not self._is_up(each.t):
                 return False
         if each.what == START:
             if self.is_up:
@@ -191,7 +193,7 @@ class _Broker:
                 self.happenings.append(Happening(self._ended_before(each.t), self.node, KILL, known=False))
             self.is_up = True
         elif each.what == PAUSE:
-            if self.paused is not None or not self._is_up():
+            if self.paused is not None or not self._is_up(each.t):
                 return False
             self.paused = each.t
         elif each.what == RESUME:
@@ -229,15 +231,20 @@ class _Broker:
 
     def end(self) -> None:
         if not self.happenings and self.sent:
-            self._is_up()
+            self._is_up(self.sent[0])
         if self.paused is not None:
             self.unended.append(f"{self.node} stands still from {_seconds(self.paused)}, and no line says until when")
 
-    def _is_up(self) -> bool:
-        """Whether it runs; without an earlier start line it is assumed to run from the beginning."""
+    def _is_up(self, t: int) -> bool:
+        """Whether it runs at ``t``; without an earlier start line it is assumed to run from the beginning.
+
+        A slave is restarted after the tap began to listen: it is assumed to run from its first connection before ``t``.
+        """
         if not self.is_up and not self.happenings:
-            self.notes.append(f"no line says when {self.node} started: taken to run from the beginning")
-            self.happenings.append(Happening(0, self.node, START, known=False))
+            first = 0 if self.node == MASTER else min((begin for begin, *_ in self.stood if begin <= t), default=0)
+            since = f"its first connection, {_seconds(first)}" if first else "the beginning"
+            self.notes.append(f"no line says when {self.node} started: taken to run from {since}")
+            self.happenings.append(Happening(first, self.node, START, known=False))
             self.is_up = True
         return self.is_up
 

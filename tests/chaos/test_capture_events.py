@@ -102,6 +102,12 @@ def test_what_no_line_says_is_concluded_and_said() -> None:
     assert whats(running)[0] == (0, START) and whats(running, "master") == [(0, START)]
     assert running.notes == [f"no line says when {node} started: taken to run from the beginning"
                              for node in ("master", "slave")]  # fmt: skip
+    # A slave is restarted after the capture has begun. A connection after the line does not show that it ran before.
+    for stopped, began in ((20, 12), (11, 0)):
+        seen = dict.fromkeys(("master", "slave"), Seen([12 * S], [(12 * S, 20 * S, True)]))
+        late = read_events([(stopped * S, "slave SIGSTOP")], BROKERS, (), seen)
+        assert whats(late)[0] == (began, START) and whats(late, "master") == [(0, START)]
+        assert (late.notes[-1].endswith("its first connection, 12.000 s")) == (began == 12)
 
 
 @pytest.mark.parametrize("line", ["kill -9 slave", "kill -15 slave"])
