@@ -80,8 +80,9 @@ class Stalls:
             if at is not None and known is not None and (touches or len(self._found) >= MAX_STALLS):
                 self._found[at] = known._replace(begin=min(begin, known.begin), end=max(end, known.end))
             else:
-                self._last[key] = len(self._found)
+                # In this order: SIGTERM may interrupt here, and a closing trial reports again.
                 self._found.append(Stall(f, node, how, begin, end))
+                self._last[key] = len(self._found) - 1
 
     def all(self) -> list[Stall]:
         with self._alone:

@@ -135,6 +135,20 @@ def test_stalls_that_touch_are_one_and_there_are_only_so_many() -> None:
     assert len(stalls.all()) == MAX_STALLS and stalls.all()[-1].end == 10 * MAX_STALLS + 95
 
 
+def test_a_report_that_a_signal_interrupts_leaves_stalls_readable() -> None:
+    class Interrupted(list[Stall]):
+        def append(self, stall: Stall) -> None:
+            raise KeyboardInterrupt
+
+    stalls = Stalls()
+    stalls._found = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        stalls.add("harness", None, NO_TURN, 0, 100)
+    stalls._found = []
+    stalls.add("harness", None, NO_TURN, 0, 200)
+    assert stalls.all() == [Stall("harness", None, NO_TURN, 0, 200)]
+
+
 def test_time_in_which_several_were_late_counts_once() -> None:
     stalls = Stalls()
     stalls.add("proxy", None, CPU, 100, 200)
