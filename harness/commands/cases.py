@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from .. import registry
+from .. import registry, renamed
 from ..errors import UsageError
 from ..runs.locations import Place
 from .helping import Group, example
@@ -44,8 +44,9 @@ def add(findings: tuple[Path, ...], folder: Path) -> None:
 
     named = [(path, named_finding(path)) for path in findings]
     for path, found in named:
+        found["law"] = renamed.current("laws", found["law"])
         if not found["law"]:
-            raise UsageError(f"{path} is a trial in which the lab failedand no law was violated; leave it out")
+            raise UsageError(f"{path} is a trial in which the lab failed and no law was violated; leave it out")
         if found["law"] not in registry.names("laws"):
             raise UsageError(
                 f"{path} is about {found['law']!r}, a law of the test that found it; that test is the regression case"

@@ -126,6 +126,15 @@ def test_what_is_no_case_is_named_and_the_others_are_played(cases: Path, tmp_pat
     assert main(["cases", "add", str(cases / "other.json")]) == 2
 
 
+def test_a_finding_with_the_former_name_of_its_law_becomes_a_case(tmp_path: Path, capsys: Any) -> None:
+    former = Path(__file__).parents[1] / "golden" / "alarms" / "conversation-answered-one-queue.json"
+    assert json.loads(former.read_text())["law"] == "visitor-served"
+    assert main(["cases", "add", str(former), "--folder", str(tmp_path / "cases")]) == 0, capsys.readouterr().err
+    (case,) = (tmp_path / "cases").iterdir()
+    assert case.name.startswith("conversation-answered-")
+    assert [row["verdict"] for row in told(tmp_path, str(tmp_path / "cases"))[1]] == ["FIXED"]
+
+
 def test_check_plays_cases_first_on_its_own_target(cases: Path, tmp_path: Path, capsys: Any) -> None:
     asked = ["check", "--trials", "5", "--seed", "s", "--law", "ack-flushed", "--jobs", "1", "--cases", str(cases)]
     asked += ["--runs", str(tmp_path / "runs")]
