@@ -67,6 +67,8 @@ class Answers(SphinxDirective):
         lines = [" | ".join(columns), " | ".join("---" for _ in columns)]
         lines += [" | ".join(_cell(row[column]) for column in columns) for row in rows]
         box = nodes.container()
+        wraps = "<style>article td:nth-child(3) { min-width: 9em; overflow-wrap: anywhere }</style>"
+        box += nodes.raw("", wraps, format="html")
         self.state.nested_parse(StringList([f"| {line} |" for line in lines], "answers"), self.content_offset, box)
         for row in next(box.findall(nodes.tbody)).children:
             cell = row.children[0]
