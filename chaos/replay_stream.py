@@ -76,8 +76,9 @@ def _started(config: BrokerConfig, shell: _Shell, end: int | None = None) -> tup
     log = CommitLog(shell.disk, config.mappedFileSizeCommitLog)
     log.recover(clean=end is None)
     if end is not None and log.files.limit:
-        # A slave that only lost its connection continues in the middle of a record.
-        log.files.end = end
+        # A slave that only lost its connection continues in the middle of a record. Behind a damaged stream the files
+        # may lie elsewhere.
+        log.files.end = min(max(end, log.files.start), log.files.limit)
     slave = HaSlave(config, log, shell, shell)
     slave.start()
     return log, slave

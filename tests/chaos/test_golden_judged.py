@@ -267,9 +267,16 @@ def test_a_contradicting_capture_is_a_usage_error_of_one_line(
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(["slave-join.m2s.bin", "slave-restart.m2s.bin", "slave-join.s2m.bin"]), st.data())
 def test_whatever_is_in_the_streams_is_judged_and_never_raised(copy: Path, name: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len((GOLDEN / "ha" / name).read_bytes()) - 16))
+    check_damaged(copy, name, at, data.draw(st.binary(min_size=1, max_size=16)))
+
+
+def test_a_damaged_offset_that_moves_the_slave_s_log_is_judged(copy: Path) -> None:
+    check_damaged(copy, "slave-join.m2s.bin", 1_907, bytes(7) + b"\x01")
+
+
+def check_damaged(copy: Path, name: str, at: int, junk: bytes) -> None:
     original = (GOLDEN / "ha" / name).read_bytes()
-    at = data.draw(st.integers(0, len(original) - 16))
-    junk = data.draw(st.binary(min_size=1, max_size=16))
     (copy / "ha" / name).write_bytes(original[:at] + junk + original[at + len(junk) :])
     try:
         found = judge_capture(copy, all_laws())
