@@ -12,6 +12,7 @@ that this broker uses are here; the shell handles other valid keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -27,11 +28,13 @@ FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
 MAY_BE_ZERO = (
     "brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio", "flushCommitLogLeastPages",
     "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
+    "haListenPort",
 )  # fmt: skip
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
 MAX_NUMBER = (1 << 31) - 1
 MAX_MEMORY = (1 << 63) - 1
+HOST = re.compile(r"[\w.-]+")
 MAX_SHOWN = 60
 """Characters of a value that an error message repeats."""
 
@@ -86,6 +89,7 @@ class BrokerConfig:
     fileReservedTime: int = 72
     deleteWhen: str = "04"
     cleanResourceInterval: int = 10_000
+    haListenPort: int = 0
 
     def __post_init__(self) -> None:
         choices = {
@@ -96,7 +100,8 @@ class BrokerConfig:
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         _check_ipv4("brokerIP1", self.brokerIP1)
-        _check_ipv4("brokerIP2", self.brokerIP2 or self.brokerIP1)
+        if self.brokerIP2 and not HOST.fullmatch(self.brokerIP2):
+            raise ConfigError(f"brokerIP2 must be an address or a host name, not {_shown(self.brokerIP2)}")
         parse_levels(self.messageDelayLevel)
         for each in fields(self):
             value = getattr(self, each.name)
@@ -112,6 +117,8 @@ class BrokerConfig:
             )
         if self.mappedFileSizeCommitLog < 512:
             raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
+        if self.ha_port in (self.listenPort, self.listenPort - 2):
+            raise ConfigError(f"haListenPort must not be listenPort, or two below it, but is {self.ha_port}")
         if self.brokerRole == "SLAVE" and self.brokerId == 0:
             raise ConfigError("a SLAVE needs a brokerId above 0")
 
@@ -129,7 +136,11 @@ class BrokerConfig:
 
     @property
     def ha_address(self) -> str:
-        return f"{self.brokerIP2 or self.brokerIP1}:{self.listenPort + 1}"
+        return f"{self.brokerIP2 or self.brokerIP1}:{self.ha_port}"
+
+    @property
+    def ha_port(self) -> int:
+        return (self.haListenPort if self.version.obeys_ha_port else 0) or self.listenPort + 1
 
     @property
     def is_slave(self) -> bool:

@@ -10,7 +10,7 @@ out: the version query before a registration (forceRegister=false), the order co
 BrokerController.registerBrokerAll and doRegisterBrokerAll, BrokerOuterAPI.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -91,15 +91,15 @@ class Registration:
         body = self._encoded[1]
         more = {"haServerAddr": config.ha_address, "compressed": False, "bodyCrc32": body_crc(body)}
         fields = headers.encode_request(RequestCode.REGISTER_BROKER, {**self._identity(), **more})
-        ended = partial(self._ended, address, self._round)
+        ended = partial(self._ended, address, self._round, fields)
         self.parts.calls.call(address, RequestCode.REGISTER_BROKER, fields, body, ended, TIMEOUT_NS)
 
-    def _ended(self, address: str, number: int, outcome: Outcome) -> None:
+    def _ended(self, address: str, number: int, asked: Mapping[str, str], outcome: Outcome) -> None:
         self._under_way.discard(address)
         outdated = address in self._outdated
         self._outdated.discard(address)
         answer = _read(outcome)
-        self.parts.watcher.registered(answer)
+        self.parts.watcher.registered(answer, asked)
         if answer is None:
             return
         if number > self._answered_round:
