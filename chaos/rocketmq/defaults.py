@@ -62,7 +62,7 @@ DEFAULTS: Mapping[str, Scalar] = MappingProxyType({
 })  # fmt: skip
 
 
-LATER: Mapping[str, Scalar] = MappingProxyType({"haListenPort": 0})
+LATER: Mapping[str, Scalar] = MappingProxyType({"haListenPort": 0, "brokerPermission": 6})
 """Shown only where given, so that histories without them stay the same."""
 
 

@@ -21,6 +21,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from .delay import DEFAULT_LEVELS, parse_levels
+from .topics import INHERIT, READ, WRITE
 from .versions import VERSIONS, Version
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
@@ -28,7 +29,7 @@ FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
 MAY_BE_ZERO = (
     "brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio", "flushCommitLogLeastPages",
     "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
-    "haListenPort",
+    "haListenPort", "brokerPermission",
 )  # fmt: skip
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
@@ -90,6 +91,7 @@ class BrokerConfig:
     deleteWhen: str = "04"
     cleanResourceInterval: int = 10_000
     haListenPort: int = 0
+    brokerPermission: int = 6
 
     def __post_init__(self) -> None:
         choices = {
@@ -117,6 +119,8 @@ class BrokerConfig:
             )
         if self.mappedFileSizeCommitLog < 512:
             raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
+        if self.brokerPermission > READ | WRITE | INHERIT:
+            raise ConfigError(f"brokerPermission must be at most 7, not {self.brokerPermission}")
         if self.ha_port in (self.listenPort, self.listenPort - 2):
             raise ConfigError(f"haListenPort must not be listenPort, or two below it, but is {self.ha_port}")
         if self.brokerRole == "SLAVE" and self.brokerId == 0:
@@ -141,6 +145,14 @@ class BrokerConfig:
     @property
     def ha_port(self) -> int:
         return (self.haListenPort if self.version.obeys_ha_port else 0) or self.listenPort + 1
+
+    @property
+    def takes_sends(self) -> bool:
+        return bool(self.brokerPermission & WRITE)
+
+    @property
+    def serves_pulls(self) -> bool:
+        return bool(self.brokerPermission & READ)
 
     @property
     def is_slave(self) -> bool:

@@ -179,6 +179,17 @@ def test_the_ha_port_of_the_settings_is_registered_where_the_version_has_one(ver
     assert play.asked()[0].fields["haServerAddr"] == f"10.1.0.4:{port}"
 
 
+@pytest.mark.parametrize("permission", [2, 4, 6])
+def test_topics_are_registered_with_the_permissions_that_the_broker_has(permission: int) -> None:
+    play = Play(brokerPermission=permission)
+    play.stand(FIRST)
+    table = registered(play.asked()[0]).topic_config_serialize_wrapper.topic_config_table
+    own = play.broker.parts.topics.entries
+    assert {name: each.perm for name, each in table.items()} == {
+        name: each.perm if permission == 6 else each.perm & permission for name, each in own.items()
+    }
+
+
 # Answers.
 
 
