@@ -26,13 +26,13 @@ class KeepsFilterServers(RouteTable):
 
 
 @seeded("master", "conversation-answered", "serves pulls although brokerPermission forbids them")
-class ServesForbiddenPulls(Pulling):
+class ServesRefusedPulls(Pulling):
     def _forbids(self) -> bool:
         return False
 
 
 @seeded("master", "conversation-answered", "takes messages back although brokerPermission forbids sends")
-class TakesForbiddenRetries(SendBack):
+class TakesRefusedRetries(SendBack):
     def _forbids(self) -> bool:
         return False
 
