@@ -131,8 +131,11 @@ class Watcher(Protocol):
     def persisted(self, table: str) -> None:
         """A table was written to its file."""
 
-    def registered(self, answer: Mapping[str, str] | None) -> None:
-        """A name server's answer to a registration: ``masterAddr`` and ``haServerAddr`` if set; None: no answer."""
+    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None:
+        """A name server's answer to a registration: ``masterAddr`` and ``haServerAddr`` if set; None: no answer.
+
+        ``asked``: the registration's own fields.
+        """
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """``data`` is now the log's [lo, hi); ``f``: put, filler or replicate."""

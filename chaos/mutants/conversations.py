@@ -1,6 +1,8 @@
 """Mutants of clients' and brokers' registrations, visible only in a conformance conversation."""
 
 from ...reference.core.processors.members import Members
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.processors.send_back import SendBack
 from ...reference.core.requests import Request
 from ...reference.core.routes import Identity, Master, RouteTable
 from ...reference.ports import Conn
@@ -21,6 +23,18 @@ class KeepsFilterServers(RouteTable):
         return super().register(
             who, conn, ha_address, body._replace(filter_server_list=body.filter_server_list or kept), now
         )
+
+
+@seeded("master", "conversation-answered", "serves pulls although brokerPermission forbids them")
+class ServesRefusedPulls(Pulling):
+    def _forbids(self) -> bool:
+        return False
+
+
+@seeded("master", "conversation-answered", "takes messages back although brokerPermission forbids sends")
+class TakesRefusedRetries(SendBack):
+    def _forbids(self) -> bool:
+        return False
 
 
 CONVERSATIONS = seeded_in(__name__)

@@ -1,12 +1,14 @@
 """Mutants of routing: brokers' suggestions, clients' choices, name servers' routes."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any
 
 from ...reference.client.process_queue import ProcessQueue
 from ...reference.client.pulling import Pulling as ConsumersPulling
 from ...reference.client.routes import MASTER_ID, Choice, Routes, choose
 from ...reference.client.settings import SECOND
+from ...reference.core.broker import Broker
 from ...reference.core.calls import Outcome
 from ...reference.core.config import BrokerConfig
 from ...reference.core.processors.pulling import Pulling
@@ -140,6 +142,38 @@ class RegistersOnce(Registration):
     def on_timer(self, key: Hashable) -> None:
         if key != PERIOD:
             super().on_timer(key)
+
+
+# The addresses of the pair's own network.
+
+
+def _registers(changed: Callable[[BrokerConfig], BrokerConfig]) -> type[Registration]:
+    class Registers(Registration):
+        def _register(self, address: str) -> None:
+            config = self.parts.config
+            self.parts.config = changed(config)
+            super()._register(address)
+            self.parts.config = config
+
+    return Registers
+
+
+@seeded(
+    "master", "ha-address-source", "registers brokerIP1 as its HA address although brokerIP2 is set", seen_in="4.x, 5.x"
+)
+class RegistersFirstAddress(_registers(lambda config: replace(config, brokerIP2=""))):  # type: ignore[misc]
+    pass
+
+
+@seeded("master", "ha-address-source", "registers listenPort + 1 although haListenPort is set", seen_in="5.1")
+class RegistersNextPort(_registers(lambda config: replace(config, haListenPort=0))):  # type: ignore[misc]
+    pass
+
+
+@seeded("slave", "ha-address-source", "a slave connects to the registered address although haMasterAddress is set")
+class IgnoresMasterAddress(Broker):
+    def __init__(self, config: BrokerConfig, *given: Any) -> None:
+        super().__init__(replace(config, haMasterAddress="") if config.name_servers else config, *given)
 
 
 ROUTING = seeded_in(__name__)

@@ -8,6 +8,7 @@ with the judged programs. Source: RemotingCommand, RocketMQSerializable, NettyDe
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from struct import Struct
 from struct import error as StructError
 from typing import NamedTuple
@@ -32,6 +33,19 @@ class Header(NamedTuple):
     fields: dict[str, str]
     remark: str | None = None
     body: bytes = b""
+
+
+def registered_address(asked: Mapping[str, str]) -> str | None:
+    """The HA address in a registration's fields, relative to the broker's own: ``:+1``, or ``10.1.0.1:+3`` for another
+    host. None if it has none.
+
+    The lab chooses real ports, so this is the same in every lab.
+    """
+    host, _, port = asked.get("brokerAddr", "").rpartition(":")
+    other, _, ha = asked.get("haServerAddr", "").rpartition(":")
+    if not (port.isdecimal() and ha.isdecimal()):
+        return asked.get("haServerAddr")
+    return f"{'' if other == host else other}:{int(ha) - int(port):+d}"
 
 
 class RemotingTap:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from ..labs.real.wires import Forwarder
-from ..observers.remoting_tap import RESPONSE, Header, RemotingTap
+from ..observers.remoting_tap import RESPONSE, Header, RemotingTap, registered_address
 
 REGISTER_BROKER = 103
 SUCCESS = 0
@@ -32,14 +32,14 @@ class CallsForwarder(Forwarder):
         self.note = note
         self._codes = codes
         self._said, self._hears = RemotingTap(), RemotingTap()
-        self._waiting: dict[int, int] = {}
-        """By request number: its code."""
+        self._waiting: dict[int, Header] = {}
+        """By request number."""
 
     def client_sent(self, data: bytes) -> None:
         super().client_sent(data)
         for header in self._said.feed(data):
             if header.code in self._codes and not header.flag & RESPONSE:
-                self._waiting[header.opaque] = header.code
+                self._waiting[header.opaque] = header
                 while len(self._waiting) > MOST_WAITING:
                     del self._waiting[next(iter(self._waiting))]
                 self.asked(header.code)
@@ -47,15 +47,15 @@ class CallsForwarder(Forwarder):
     def client_receives(self, data: bytes) -> None:
         super().client_receives(data)
         for header in self._hears.feed(data):
-            code = self._waiting.pop(header.opaque, None) if header.flag & RESPONSE else None
-            if code is not None:
-                self.answered(code, header)
+            request = self._waiting.pop(header.opaque, None) if header.flag & RESPONSE else None
+            if request is not None:
+                self.answered(request, header)
 
     def asked(self, code: int) -> None:
         """A request has left the broker."""
 
-    def answered(self, code: int, answer: Header) -> None:
-        """Its answer is about to reach the broker. ``code``: the request's."""
+    def answered(self, request: Header, answer: Header) -> None:
+        """Its answer is about to reach the broker."""
 
 
 class NamesForwarder(CallsForwarder):
@@ -64,9 +64,10 @@ class NamesForwarder(CallsForwarder):
     def __init__(self, who: str, note: Note) -> None:
         super().__init__(who, note, (REGISTER_BROKER,))
 
-    def answered(self, code: int, answer: Header) -> None:
+    def answered(self, request: Header, answer: Header) -> None:
         status = "ok" if answer.code == SUCCESS else "failed"
-        self.note("answered", self.who, status, *(answer.fields.get(each) or None for each in ADDRESSES))
+        addresses = (answer.fields.get(each) or None for each in ADDRESSES)
+        self.note("answered", self.who, status, *addresses, registered_address(request.fields))
 
 
 class TablesForwarder(CallsForwarder):
@@ -78,6 +79,6 @@ class TablesForwarder(CallsForwarder):
     def asked(self, code: int) -> None:
         self.note("fetched", self.who, TABLES[code], "asked")
 
-    def answered(self, code: int, answer: Header) -> None:
+    def answered(self, request: Header, answer: Header) -> None:
         if answer.code == SUCCESS:
-            self.note("fetched", self.who, TABLES[code], "answered")
+            self.note("fetched", self.who, TABLES[request.code], "answered")

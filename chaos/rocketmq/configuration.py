@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...harness.errors import UsageError
+from ...harness.judging import versions
 from ...harness.renamed import given
 from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args, Scalar
@@ -29,6 +30,7 @@ from ...reference.errors import ConfigError
 from ...reference.shell import broker_file, catalogue
 from ...reference.shell.properties import MAX_SHOWN, Entry, plain, quoted
 from .hazards import hazards
+from .planning import HA_ABOVE
 from .settings import OURS, RENAMED
 
 SIDES = (topology.MASTER, topology.SLAVES[0])
@@ -38,10 +40,11 @@ KEPT = ("haCutReports", "totalMemory")
 FIELDS: Args = asdict(BrokerConfig())
 """The reference's settings, with RocketMQ's defaults."""
 REPLACED = re.compile(
-    r"brokerIP[12]|bindAddress|listenPort|haListenPort|haMasterAddress|namesrvAddr|brokerName|brokerClusterName|brokerId"
+    r"brokerIP1|bindAddress|listenPort|namesrvAddr|brokerName|brokerClusterName|brokerId"
     r"|rocketmqHome|storePath\w*|\w+Paths?|mappedFileSize\w*|max(HashSlotNum|IndexNum)|enableControllerMode|enableDLegerCommitLog"
 )
 """Settings of the lab itself: addresses, ports, names, paths, file sizes, and the roles of the pair."""
+HA_PORT, HA_MASTER = "haListenPort", "haMasterAddress"
 REPLICAS = "it decides how many brokers hold a message before PUT_OK"
 DECISIVE: Mapping[str, tuple[Scalar, str]] = {
     "transientStorePoolEnable": (
@@ -127,6 +130,9 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
         lines += _left_out(where, {key: each for key, each in untested.items() if key not in grave}, program)
         if not entries:
             lines.append(f"{where} has no setting: the {side} has RocketMQ's defaults")
+    addressed, played = _addresses(own, by_side, programs)
+    remarks += addressed
+    lines += played
     if replaced:
         lines.append(f"the lab replaces {', '.join(replaced)}: addresses, names, paths and file sizes are its own")
     lab: dict[str, Scalar] = {}
@@ -135,6 +141,48 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
     settings = {**lab, **_together(own, bool(files))}
     remarks += hazards(settings)
     return Given(settings, bool(files), tuple(remarks)), [*remarks, *lines]
+
+
+def _addresses(
+    own: Mapping[str, dict[str, Scalar]],
+    by_side: Mapping[str, Mapping[str, Entry]],
+    programs: Mapping[str, Program],
+) -> tuple[list[str], list[str]]:
+    """Remarks on the files' addresses for slaves, and lines on what the lab makes of them. Removes ``haMasterAddress``
+    where it ends replication.
+    """
+    remarks, lines = [], []
+    for side in by_side:
+        port, release = own[side].get(HA_PORT), programs[side].release
+        if port and _holds(">=5.1.1", release):
+            lines.append(f"the lab replaces the {side}'s {HA_PORT}={port} by its own listenPort + {HA_ABOVE}")
+        elif port:
+            lines.append(f"no effect: {HA_PORT}={port}: a {side} of RocketMQ {release} always has listenPort + 1")
+    master, slave = SIDES
+    address, release = own[slave].get(HA_MASTER), programs[slave].release
+    if address and _holds(">=5", release):
+        del own[slave][HA_MASTER]
+        remarks.append(
+            f"not tested: {HA_MASTER}={address}: a slave of RocketMQ {release} connects neither there nor to the "
+            f"address that the master registers, and replicates nothing; remove it"
+        )
+    elif address:
+        listens = by_side.get(master, {}).get("listenPort")
+        port = (own[master].get(HA_PORT) if _holds(">=5.1.1", programs[master].release) else 0) or (
+            int(listens.value if listens else FIELDS["listenPort"]) + 1
+        )
+        lines.append(f"the lab replaces the slave's {HA_MASTER}={address} by its own master's")
+        if master in by_side and str(address).rpartition(":")[2] != str(port):
+            remarks.append(
+                f"not tested: {HA_MASTER}={address}: the master listens for slaves on port {port}; is something in "
+                f"between that forwards it?"
+            )
+    return remarks, lines
+
+
+def _holds(span: str, release: str) -> bool:
+    """Whether the first of some releases is in this range."""
+    return versions.parse(span).holds(release.partition(" ")[0])
 
 
 def check(files: Mapping[str, Path]) -> None:

@@ -62,9 +62,13 @@ DEFAULTS: Mapping[str, Scalar] = MappingProxyType({
 })  # fmt: skip
 
 
+LATER: Mapping[str, Scalar] = MappingProxyType({"haListenPort": 0, "brokerPermission": 6})
+"""Shown only where given, so that histories without them stay the same."""
+
+
 def completed(given: Mapping[str, object]) -> dict[str, Scalar]:
     """Every setting with its value: the given one, as text or unchanged, or the default."""
-    return {**DEFAULTS, **{key: _of_kind(DEFAULTS[key], value) for key, value in given.items()}}
+    return {**DEFAULTS, **{key: _of_kind({**DEFAULTS, **LATER}[key], value) for key, value in given.items()}}
 
 
 def _of_kind(default: Scalar, value: object) -> Scalar:

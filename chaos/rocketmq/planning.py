@@ -19,11 +19,10 @@ NAME_SERVER, NOBODY = "127.0.0.1:9876", "127.0.0.1:9875"
 """With ``lab.nameServer``: the name server's address for brokers and clients, and the address of one that never
 runs.
 """
-HA_ADDRESS = f"{BrokerConfig.brokerIP1}:{BrokerConfig.listenPort + 1}"
-"""Target of a haMasterAddress: the master listens there, whatever brokerIP2 it registers."""
+HA_ABOVE = 3
+"""Where the lab's brokers listen for slaves if haListenPort is set, counted from listenPort."""
 OTHER_NAME = "broker-b"
 FAST_BELOW = 2
-PORTS = {"main": 0, "fast": -FAST_BELOW, "ha": 1}
 ASKERS = {name: at for at, name in enumerate((CLIENT, topology.NAMES, *topology.NODES, topology.OTHER))}
 """The name server's ports, by asker: behind proxies only the port identifies the asker."""
 LISTENER = "pairproof.chaos.rocketmq.ha_listener:HaListener"
@@ -40,7 +39,8 @@ def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda nod
     # A slave with a name server fetches all from its master.
     nodes = [
         NodePlan(
-            name, forms(name), PORTS, fresh={} if has_names and name in topology.SLAVES else provision.FILES,
+            name, forms(name), _ports(config(name)),
+            fresh={} if has_names and name in topology.SLAVES else provision.FILES,
             others={OTHER: found} if (found := other(name)) else {}, stage=2 if name in topology.SLAVES else 1,
         )
         for name in brokers(settings)
@@ -52,6 +52,10 @@ def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda nod
     sizes = {name: config(name).mappedFileSizeCommitLog for name in brokers(settings)}
     links = (*_pair_links(settings, config), *_client_links(settings, config))
     return Plan(tuple(nodes), links, pair, LISTENER, {"sizes": sizes})
+
+
+def _ports(config: BrokerConfig) -> dict[str, int]:
+    return {"main": 0, "fast": -FAST_BELOW, "ha": config.ha_port - config.listenPort}
 
 
 def brokers(settings: Args) -> tuple[str, ...]:
@@ -75,7 +79,8 @@ def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:
     for ha, meta, quick, slave in zip(
         topology.HA_LINKS, topology.META_LINKS, topology.FAST_LINKS, pair[1:], strict=False
     ):
-        addresses = (master.ha_address, HA_ADDRESS)
+        # A user sets haMasterAddress where the registered address is out of the slave's reach.
+        addresses = (config(slave).haMasterAddress or master.ha_address,)
         found.append(LinkPlan(ha, slave, topology.MASTER, "ha", addresses, is_overheard=True, buffer=buffer))
         if topology.has_names(settings):
             # A slave expects its master's fast port below the main one.

@@ -35,8 +35,12 @@ _DEFAULTS = asdict(BrokerConfig())
 def placed(name: str, config: BrokerConfig, net: Net) -> BrokerConfig:
     """A broker's configuration with its own addresses in a lab, and those that it dials."""
     host, port = net.address(name)
-    found = replace(config, listenPort=port, brokerIP1=host)
-    if found.haMasterAddress:
+    second = host if config.brokerIP2 == config.brokerIP1 else config.brokerIP2
+    ha = port + config.haListenPort - config.listenPort if config.haListenPort else 0
+    found = replace(config, listenPort=port, brokerIP1=host, brokerIP2=second, haListenPort=ha)
+    if name not in topology.SLAVES:
+        found = replace(found, haMasterAddress="")
+    elif found.haMasterAddress:
         link = topology.HA_LINKS[topology.SLAVES.index(name)]
         found = replace(found, haMasterAddress=str(net.dials(link)))
     if found.namesrvAddr:
@@ -112,9 +116,10 @@ class ReferenceProgram(Program):
 
 
 class NameServerProgram(ReferenceProgram):
-    def __init__(self, target: str, brokers: tuple[str, ...]) -> None:
+    def __init__(self, target: str, brokers: tuple[str, ...], master: BrokerConfig) -> None:
         super().__init__(target)
         self.brokers = brokers
+        self.master = master
 
     def _more(self, at: Place) -> Mapping[str, object]:
         askers = (CLIENT, *self.brokers, topology.NAMES)
@@ -124,7 +129,7 @@ class NameServerProgram(ReferenceProgram):
             number = topology.SLAVES.index(slave)
             views[slave] = {
                 real[topology.MASTER]: str(at.dials(topology.META_LINKS[number])),
-                str(at.address(topology.MASTER, "ha")): str(at.dials(topology.HA_LINKS[number])),
+                placed(topology.MASTER, self.master, at).ha_address: str(at.dials(topology.HA_LINKS[number])),
             }
         return {"asks": {asker: at.address(topology.NAMES, asker).port for asker in askers}, "views": views}
 

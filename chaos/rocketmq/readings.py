@@ -64,7 +64,7 @@ class TracedReadings(Readings, Context):
         if event is None or kind not in ("register", "refused"):
             return event
         if kind == "register":
-            return event._replace(detail=self._told(columns[1:]))
+            return event._replace(detail=self._told(columns[1:3]))
         if columns[0] not in self._peers:
             self.evidence.listened()
         label, who = self._peers.get(columns[0], (None, ""))
@@ -167,8 +167,8 @@ def _event(t: int, incarnation: Incarnation, kind: str, columns: list[Any]) -> E
             return row(f=table, status=status)
         case "persist", [table]:
             return row(f=table)
-        case "register", [status, *_]:
-            return row(status=status)
+        case "register", [status, _, _, address]:
+            return row(f=address, status=status)
         case "expire", [lo]:
             return row(lo=lo)
         case "refused", [_, reported, end, why]:

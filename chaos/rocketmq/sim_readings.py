@@ -18,6 +18,7 @@ from ..labs.sim.host import Host
 from ..labs.sim.network import End
 from ..observers import auditing
 from ..observers.ha_tap import FrameTap, ReportTap
+from ..observers.remoting_tap import registered_address
 from ..observers.stored_record import stored_key
 from .context import Context
 from .sim_starts import Starts
@@ -63,11 +64,12 @@ class Watcher:
     def persisted(self, table: str) -> None:
         self.evidence.add(self.host.kernel.now, "persist", self.host.name, self.incarnation, f=table)
 
-    def registered(self, answer: Mapping[str, str] | None) -> None:
+    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None:
         status, told = ("ok", dict(answer)) if answer is not None else ("failed", {})
         found = {key: told[field] for key, field in ANSWERED.items() if told.get(field)}
         self.evidence.add(
-            self.host.kernel.now, "register", self.host.name, self.incarnation, status=status,
+            self.host.kernel.now, "register", self.host.name, self.incarnation, f=registered_address(asked),
+            status=status,
             detail=json.dumps({key: self.evidence.node_at(each) for key, each in found.items()}, sort_keys=True),
         )  # fmt: skip
 

@@ -13,6 +13,7 @@ from ...harness.history import digest
 from ...reference.ports import Conn
 from ...reference.shell.log import Log, LogWatcher
 from ..labs.real.trace import Trace
+from ..observers.remoting_tap import registered_address
 from ..observers.stored_record import stored_key
 
 KINDS = {
@@ -23,7 +24,7 @@ KINDS = {
     "dispatch": ("hi",),
     "sync": ("table", "status"),
     "persist": ("table",),
-    "register": ("status", "masterAddr", "haServerAddr"),
+    "register": ("status", "masterAddr", "haServerAddr", "registered"),
     "expire": ("lo",),
     "unreached": ("address",),
     "refused": ("peer", "reported", "end", "why"),
@@ -34,7 +35,7 @@ KINDS = {
     "met": ("address", "label", "who"),
     "heard": ("who",),
     "claimed": ("who", "hi"),
-    "answered": ("who", "status", "masterAddr", "haServerAddr"),
+    "answered": ("who", "status", "masterAddr", "haServerAddr", "registered"),
     "fetched": ("who", "table", "status"),
 }
 """Columns behind time and type; offsets are bytes of the log, digests the history's. ``start``: recovery (normal,
@@ -69,11 +70,12 @@ class TraceWatcher(LogWatcher):
     def persisted(self, table: str) -> None:
         self.trace.note("persist", table)
 
-    def registered(self, answer: Mapping[str, str] | None) -> None:
+    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None:
         told = answer or {}
         status = "failed" if answer is None else "ok"
-        self.trace.note("register", status, told.get("masterAddr"), told.get("haServerAddr"))
-        super().registered(answer)
+        addresses = told.get("masterAddr"), told.get("haServerAddr"), registered_address(asked)
+        self.trace.note("register", status, *addresses)
+        super().registered(answer, asked)
 
     def expired(self, lo: int) -> None:
         self.trace.note("expire", lo)

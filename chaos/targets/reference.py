@@ -31,7 +31,7 @@ from ..plan import Image, InProcess, Plan
 from ..rocketmq import advising, configuration, planning, questions
 from ..rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
 from ..rocketmq.defaults import completed
-from ..rocketmq.planning import HA_ADDRESS, OTHER_NAME, name_servers
+from ..rocketmq.planning import HA_ABOVE, OTHER_NAME, name_servers
 from ..rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
 from ..rocketmq.questions import Asking
 
@@ -216,7 +216,7 @@ class ReferenceTarget(NamedTuple):
             server, brokers = self.name_server_class(), planning.brokers(settings)
             return (
                 InProcess(lambda io, watcher: server(io)),
-                NameServerProgram(self.name, brokers),
+                NameServerProgram(self.name, brokers, self.config(topology.MASTER, settings)),
                 Image(named=self.images),
             )
         build, config = self.broker_class(node), self.config(node, settings)
@@ -338,10 +338,13 @@ def _given(node: str, settings: tuple[tuple[str, Scalar], ...]) -> dict[str, obj
             values["totalMemory"] = given["lab.slaveMemory"]
         if not topology.has_names(given):
             values["haMasterAddress"] = topology.HA_LINKS[number]
-        elif given.get("lab.haMasterAddress"):
-            values["haMasterAddress"] = HA_ADDRESS
+        elif given.get("lab.haMasterAddress") and not values.get("haMasterAddress"):
+            master = _config(topology.MASTER, settings)
+            values["haMasterAddress"] = f"{master.brokerIP1}:{master.ha_port}"
     if node == topology.OTHER:
         values |= {"brokerRole": "ASYNC_MASTER", "brokerName": OTHER_NAME, "listenPort": 10_971}
+    if values.get("haListenPort"):
+        values["haListenPort"] = int(str(values.get("listenPort", BrokerConfig.listenPort))) + HA_ABOVE
     return values
 
 

@@ -57,6 +57,8 @@ MEMORY_MB = 1_024
 FAMILY = "rocketmq"
 BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
 """Ranges of releases, oldest first, and the line whose behaviour is known."""
+UNUSED = {"haMasterAddress": ">=5", "haListenPort": ">=5, <5.1.1"}
+"""Settings that brokers of these releases must not get from the lab."""
 SIMULATED = frozenset(("try", "back", "decide", "conversation", "left"))
 """Observable only with simulated clients: conversations, which would change a real broker, and reads before a node
 continues.
@@ -262,7 +264,10 @@ def _version(program: str) -> str:
 def _as(program: str, settings: Args) -> Args:
     """The settings of one program, whose version may differ from its peer's, or its predecessor's."""
     line = nearest(_version(program) or str(settings["rocketmqVersion"]))
-    left_out = () if LINES[line].counts_replicas else ("inSyncReplicas",)
+    own = _version(program).partition("-")[0]
+    left_out = [] if LINES[line].counts_replicas else ["inSyncReplicas"]
+    # A 5.x slave with a haMasterAddress has no address at all, and its first versions have no other HA port.
+    left_out += [key for key, span in UNUSED.items() if versions.parse(span).holds(own)]
     # A side's own setting has its name in front.
     kept = {key: value for key, value in settings.items() if key.rpartition(".")[2] not in left_out}
     return {**kept, "rocketmqVersion": line}

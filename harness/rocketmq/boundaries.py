@@ -36,6 +36,14 @@ CONVERSATION_SHARE = 0.3
 LISTED_ONE_IN = 8
 CONVERSATIONS = "lab.conversations"
 NOTHING_ASKED = -1
+ADDRESS_SHARE = 0.25
+ADDRESSES: tuple[Args, ...] = (
+    {"brokerIP2": "10.1.0.1"},
+    {"brokerIP2": "10.1.0.1", "lab.haMasterAddress": 1},
+    {"brokerIP2": "10.1.0.1", "haListenPort": 10_914, "rocketmqVersion": "5.5.0"},
+    {"haListenPort": 10_914},
+)
+"""Addresses for slaves beside those for clients, in a share of the trials with a name server."""
 SHARE = 0.25
 MOST = 3
 
@@ -89,7 +97,7 @@ BOUNDARIES: tuple[tuple[Args, ...], ...] = (
 def drawn_values() -> Mapping[str, set[Scalar]]:
     """Every setting that is drawn here, with its values."""
     found: dict[str, set[Scalar]] = {}
-    for name, value in (pair for row in BOUNDARIES for each in row for pair in each.items()):
+    for name, value in (pair for row in (*BOUNDARIES, ADDRESSES) for each in row for pair in each.items()):
         found.setdefault(name, set()).add(value)
     return found | {name: set(values) for name, values in UNEVEN} | {CONVERSATIONS: {0}}
 
@@ -119,7 +127,7 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
     """The schedule with this number under this seed, with variations in a share of them."""
-    for share in (at_boundaries, _closing, _uneven, _without_conversations):
+    for share in (at_boundaries, _closing, _uneven, _without_conversations, _addressed):
         drawn = share(drawn, seed, number, lab)
     return drawn
 
@@ -129,6 +137,14 @@ def _without_conversations(drawn: Schedule, seed: str, number: int, lab: Place |
     if not simulates(lab) or Random(f"{seed}/visited/{number}").random() < CONVERSATION_SHARE:
         return drawn
     return drawn._replace(settings={**drawn.settings, CONVERSATIONS: 0})
+
+
+def _addressed(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; in a share of cluster trials brokers have a second address."""
+    dice = Random(f"{seed}/addresses/{number}")
+    if dice.random() >= ADDRESS_SHARE or not topology.has_names(drawn.settings) or not simulates(lab):
+        return drawn
+    return drawn._replace(settings=resolve.system("rocketmq").fit({**drawn.settings, **dice.choice(ADDRESSES)}))
 
 
 def listed(schedule: Schedule, number: int) -> Schedule:

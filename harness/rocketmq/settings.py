@@ -164,6 +164,18 @@ def can_replicate(master: Settings, slave: Settings) -> bool:
     return alike and keeps_connections(master, slave)
 
 
+def registered_address(settings: Settings) -> str | None:
+    """The HA address that such a broker registers, relative to its own as ``register`` has it: brokerIP2 with
+    haListenPort, which counts since 5.1.1. None if the address is not the lab's choice.
+    """
+    if not settings.keys() >= {"brokerIP1", "brokerIP2", "listenPort"}:
+        return None
+    second = settings["brokerIP2"]
+    port = int(settings.get("haListenPort", 0)) if version(settings) >= (5, 1, 1) else 0
+    distance = port - int(settings["listenPort"]) if port else 1
+    return f"{'' if second == settings['brokerIP1'] else second}:{distance:+d}"
+
+
 def memory(settings: Settings) -> int | None:
     """The distance in bytes from the end of its log within which a node counts messages as being in memory; None if
     unknown.

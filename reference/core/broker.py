@@ -278,13 +278,13 @@ class Broker:
             remark = f" request type {command.code} not supported"
             peers.answer(conn, command, remoting.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
             return
-        version = self.parts.topics.version
+        version, permission = self.parts.topics.version, self.parts.config.brokerPermission
         try:
             check_body(command)
             handler(Request(peers, conn, command, headers.decode_request(command)))
         except CodecError as why:
             peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
-        if self.parts.topics.version is not version:
+        if self.parts.topics.version is not version or self.parts.config.brokerPermission != permission:
             self.registration.topics_changed()
         self._arm_sweeps()
 

@@ -12,6 +12,7 @@ that this broker uses are here; the shell handles other valid keys.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -20,6 +21,7 @@ from typing import Any
 
 from ..errors import ConfigError
 from .delay import DEFAULT_LEVELS, parse_levels
+from .topics import INHERIT, READ, WRITE
 from .versions import VERSIONS, Version
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
@@ -27,11 +29,13 @@ FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
 MAY_BE_ZERO = (
     "brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio", "flushCommitLogLeastPages",
     "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
+    "haListenPort", "brokerPermission",
 )  # fmt: skip
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
 MAX_NUMBER = (1 << 31) - 1
 MAX_MEMORY = (1 << 63) - 1
+HOST = re.compile(r"[\w.-]+")
 MAX_SHOWN = 60
 """Characters of a value that an error message repeats."""
 
@@ -86,6 +90,8 @@ class BrokerConfig:
     fileReservedTime: int = 72
     deleteWhen: str = "04"
     cleanResourceInterval: int = 10_000
+    haListenPort: int = 0
+    brokerPermission: int = 6
 
     def __post_init__(self) -> None:
         choices = {
@@ -96,7 +102,8 @@ class BrokerConfig:
             if getattr(self, name) not in allowed:
                 raise ConfigError(f"{name} must be one of {', '.join(allowed)}, not {getattr(self, name)!r}")
         _check_ipv4("brokerIP1", self.brokerIP1)
-        _check_ipv4("brokerIP2", self.brokerIP2 or self.brokerIP1)
+        if self.brokerIP2 and not HOST.fullmatch(self.brokerIP2):
+            raise ConfigError(f"brokerIP2 must be an address or a host name, not {_shown(self.brokerIP2)}")
         parse_levels(self.messageDelayLevel)
         for each in fields(self):
             value = getattr(self, each.name)
@@ -112,6 +119,10 @@ class BrokerConfig:
             )
         if self.mappedFileSizeCommitLog < 512:
             raise ConfigError(f"mappedFileSizeCommitLog must be at least 512, not {self.mappedFileSizeCommitLog}")
+        if self.brokerPermission > READ | WRITE | INHERIT:
+            raise ConfigError(f"brokerPermission must be at most 7, not {self.brokerPermission}")
+        if self.ha_port in (self.listenPort, self.listenPort - 2):
+            raise ConfigError(f"haListenPort must not be listenPort, or two below it, but is {self.ha_port}")
         if self.brokerRole == "SLAVE" and self.brokerId == 0:
             raise ConfigError("a SLAVE needs a brokerId above 0")
 
@@ -129,7 +140,19 @@ class BrokerConfig:
 
     @property
     def ha_address(self) -> str:
-        return f"{self.brokerIP2 or self.brokerIP1}:{self.listenPort + 1}"
+        return f"{self.brokerIP2 or self.brokerIP1}:{self.ha_port}"
+
+    @property
+    def ha_port(self) -> int:
+        return (self.haListenPort if self.version.obeys_ha_port else 0) or self.listenPort + 1
+
+    @property
+    def takes_sends(self) -> bool:
+        return bool(self.brokerPermission & WRITE)
+
+    @property
+    def serves_pulls(self) -> bool:
+        return bool(self.brokerPermission & READ)
 
     @property
     def is_slave(self) -> bool:

@@ -1,27 +1,28 @@
 """A broker registers at every name server, and learns its master there.
 
 It registers at the start, 10 s later, and then every registerNameServerPeriod (10 to 60 s); also after changes of its
-topics, once per turn of the event loop. A name server that does not answer is retried at the next period. Each has at
-most one registration in flight; changes during it cause another. The first answer of a round counts. A clean stop
-unregisters without waiting.
+topics or of brokerPermission, once per turn of the event loop. A name server that does not answer is retried at the
+next period. Each has at most one registration in flight; changes during it cause another. The first answer of a round
+counts. A clean stop unregisters without waiting.
 
-Every registration carries the whole topic table, uncompressed; after a change RocketMQ sends only the new topics. Left
-out: the version query before a registration (forceRegister=false), the order configuration in answers. Source:
-BrokerController.registerBrokerAll and doRegisterBrokerAll, BrokerOuterAPI.
+Every registration carries the whole topic table, uncompressed, with the permissions that brokerPermission leaves; after
+a change RocketMQ sends only the new topics. Left out: the version query before a registration (forceRegister=false),
+the order configuration in answers. Source: BrokerController.registerBrokerAll and doRegisterBrokerAll, BrokerOuterAPI.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from typing import Any
 
 from ..errors import CodecError
 from ..ports import MS
 from ..wire import headers, remoting
-from ..wire.bodies import DataVersion, TopicConfigs
+from ..wire.bodies import DataVersion, TopicConfig, TopicConfigs
 from ..wire.bodies_route import RegisterBrokerBody, body_crc, encode_registration
 from ..wire.headers import RequestCode
 from .calls import Outcome
 from .parts import Parts
+from .topics import READ, WRITE
 
 FIRST_NS = 10_000 * MS
 SHORTEST_MS, LONGEST_MS = 10_000, 60_000
@@ -29,6 +30,7 @@ TIMEOUT_NS = 6_000 * MS
 """registerBrokerTimeoutMills."""
 PERIOD = ("register", None)
 SOON = ("register", "soon")
+OPEN = READ | WRITE
 
 
 class Registration:
@@ -44,7 +46,8 @@ class Registration:
         self._under_way: set[str] = set()
         # Name servers to register at again: the topics changed during their registration.
         self._outdated: set[str] = set()
-        self._encoded: tuple[DataVersion, bytes] | None = None
+        self._encoded: tuple[DataVersion, int, bytes] | None = None
+        """The registered table, and for which version and brokerPermission."""
         self._round = 0
         self._answered_round = 0
 
@@ -85,21 +88,29 @@ class Registration:
             return
         self._under_way.add(address)
         topics, config = self.parts.topics, self.parts.config
-        if self._encoded is None or self._encoded[0] is not topics.version:
-            table = TopicConfigs(dict(topics.entries), topics.version)
-            self._encoded = topics.version, encode_registration(RegisterBrokerBody(table))
-        body = self._encoded[1]
+        permitted = config.brokerPermission
+        if self._encoded is None or self._encoded[0] is not topics.version or self._encoded[1] != permitted:
+            entries = dict(topics.entries)
+            if permitted & OPEN != OPEN:
+                # With only these fields, as in RocketMQ.
+                entries = {
+                    name: TopicConfig(name, each.read_queue_nums, each.write_queue_nums, each.perm & permitted)
+                    for name, each in entries.items()
+                }
+            table = TopicConfigs(entries, topics.version)
+            self._encoded = topics.version, permitted, encode_registration(RegisterBrokerBody(table))
+        body = self._encoded[2]
         more = {"haServerAddr": config.ha_address, "compressed": False, "bodyCrc32": body_crc(body)}
         fields = headers.encode_request(RequestCode.REGISTER_BROKER, {**self._identity(), **more})
-        ended = partial(self._ended, address, self._round)
+        ended = partial(self._ended, address, self._round, fields)
         self.parts.calls.call(address, RequestCode.REGISTER_BROKER, fields, body, ended, TIMEOUT_NS)
 
-    def _ended(self, address: str, number: int, outcome: Outcome) -> None:
+    def _ended(self, address: str, number: int, asked: Mapping[str, str], outcome: Outcome) -> None:
         self._under_way.discard(address)
         outdated = address in self._outdated
         self._outdated.discard(address)
         answer = _read(outcome)
-        self.parts.watcher.registered(answer)
+        self.parts.watcher.registered(answer, asked)
         if answer is None:
             return
         if number > self._answered_round:

@@ -18,6 +18,7 @@ NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 STORED_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 """Legal names in stored messages: retry and dead-letter topics of RocketMQ 5 may be longer."""
 INHERIT, WRITE, READ = 1, 2, 4
+"""Permissions of topics and brokers."""
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 NO_SENDS = frozenset(

@@ -64,6 +64,8 @@ class Version(NamedTuple):
     """
     sends_home: bool = False
     """Whether a slave suggests the master to readers that do not lag, whatever broker id their group prefers."""
+    obeys_ha_port: bool = False
+    """Whether haListenPort is a setting (since 5.1.1); otherwise HA always listens on listenPort + 1."""
 
 
 FIVE_ROUNDS = AckWait("syncFlushTimeout", in_turn=True, wake_ups=5, sender_gives_up=True)
@@ -75,7 +77,16 @@ VERSIONS: Mapping[str, Version] = {
     "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, report_writes=3, ordinal=397),
     "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, report_writes=3, ordinal=407),
     "5.5.0": Version(
-        BY_DEADLINE, 0, 1, True, LATE_SYNC, report_writes=3, ordinal=513, refuses_reads=True, sends_home=True
+        BY_DEADLINE,
+        0,
+        1,
+        True,
+        LATE_SYNC,
+        report_writes=3,
+        ordinal=513,
+        refuses_reads=True,
+        sends_home=True,
+        obeys_ha_port=True,
     ),
 }
 """Named by the last release with this behaviour: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""

@@ -86,7 +86,7 @@ class LogWatcher:
         self._synced[table] = text
         self.log.say(f"metadata: {table} {text}")
 
-    def registered(self, answer: Mapping[str, str] | None) -> None:
+    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None:
         """Log a name server that stops answering, the recovery of all, and a change of the master."""
         if answer is None:
             if self._answers >= self.name_servers:

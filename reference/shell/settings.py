@@ -48,7 +48,7 @@ class Settings(NamedTuple):
     def ports(self) -> list[tuple[int, str]]:
         """Port numbers and their names: ``fast`` is ``main`` without pulls."""
         main = self.config.listenPort
-        return [(main, "main"), (main - 2, "fast"), (main + 1, "ha")]
+        return [(main, "main"), (main - 2, "fast"), (self.config.ha_port, "ha")]
 
 
 def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ, anywhere: bool = False) -> Settings:
@@ -69,6 +69,8 @@ def settings(values: dict[str, str], environment: Mapping[str, str] = os.environ
     if not 3 <= config.listenPort <= 65_534:
         raise ConfigError(f"listenPort must be from 3 to 65534, since two below and one above are used, too: not "
                           f"{config.listenPort}")  # fmt: skip
+    if config.ha_port > 65_535:
+        raise ConfigError(f"haListenPort must be at most 65535, not {config.ha_port}")
     hours_of(config.deleteWhen)
     names_key = "namesrvAddr" if "namesrvAddr" in values else NAMESRV_ADDR
     connects = [(names_key, each) for each in config.name_servers]

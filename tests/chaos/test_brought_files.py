@@ -176,6 +176,52 @@ def test_a_key_that_rocketmq_lacks_and_one_that_the_model_does_not_implement_are
     assert len(lines_of(tmp_path, "master", text, JAVA)[1]) == 3
 
 
+def of_both(tmp_path: Path, master: str, slave: str, release: str = "4.9.7") -> tuple[Given, list[str]]:
+    files = {"master": tmp_path / "master.conf", "slave": tmp_path / "slave.conf"}
+    files["master"].write_text(f"brokerRole=SYNC_MASTER\n{master}")
+    files["slave"].write_text(f"brokerRole=SLAVE\nbrokerId=1\n{slave}")
+    given, lines = brought(files, [], lambda _: reference(release))
+    return given, [each for each in lines if not each.startswith("the lab replaces brokerId")]
+
+
+def test_addresses_for_slaves_are_tested_as_the_files_have_them(tmp_path: Path) -> None:
+    given, lines = of_both(tmp_path, "brokerIP2=10.0.0.5\n", "brokerIP2=mq-b\nhaMasterAddress=mq-a:10912\n")
+    assert lines == ["the lab replaces the slave's haMasterAddress=mq-a:10912 by its own master's"]
+    settings = TARGET.settings({**given.over({}), "lab.nameServer": 1})
+    assert TARGET.config("master", settings).ha_address == "10.0.0.5:10912"
+    assert TARGET.config("slave", settings).haMasterAddress == "mq-a:10912"
+    assert TARGET.config("slave", settings).ha_address == "mq-b:10922"
+    assert TARGET.config("master", settings).haMasterAddress == ""
+
+
+def test_an_ha_port_counts_in_the_releases_that_have_one(tmp_path: Path) -> None:
+    given, lines = of_both(tmp_path, "haListenPort=30999\n", "", "5.5.0")
+    assert lines == ["the lab replaces the master's haListenPort=30999 by its own listenPort + 3"]
+    settings = TARGET.settings({**given.over({}), "lab.nameServer": 1, "rocketmqVersion": "5.5.0"})
+    assert TARGET.config("master", settings).ha_address == "127.0.0.1:10914"
+    assert TARGET.config("slave", settings).ha_address == "127.0.0.1:10922"
+    says = "no effect: haListenPort=30999: a master of RocketMQ 4.9.7 always has listenPort + 1"
+    assert of_both(tmp_path, "haListenPort=30999\n", "")[1] == [says]
+
+
+@pytest.mark.parametrize(
+    ("release", "master", "port", "says"),
+    [
+        ("4.9.7", "", 10_912, ""),
+        ("4.9.7", "listenPort=30911\n", 30_912, ""),
+        ("4.9.7", "listenPort=30911\nhaListenPort=7\n", 30_912, ""),
+        ("4.9.7", "listenPort=30911\n", 10_912, "the master listens for slaves on port 30912; is something in between"),
+        ("5.5.0", "", 10_912, "a slave of RocketMQ 5.5.0 connects neither there nor to the address that the master"),
+    ],
+)
+def test_a_master_s_address_that_cannot_be_right_is_a_remark(
+    release: str, master: str, port: int, says: str, tmp_path: Path
+) -> None:
+    given, _ = of_both(tmp_path, master, f"haMasterAddress=mq-a:{port}\n", release)
+    assert [says in each for each in given.remarks] == ([True] if says else [])
+    assert ("slave.haMasterAddress" in given.settings) == (release == "4.9.7")
+
+
 def test_a_mistyped_path_is_named_and_not_replaced(tmp_path: Path) -> None:
     text = f"{MASTER}storePathRootDir=/d\nstorePathComsumeQueue=/d/q\nstorePathCheckpoint=/d/c\n"
     _, lines = lines_of(tmp_path, "master", text)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
-from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap
+from pairproof.chaos.observers.remoting_tap import RESPONSE, RemotingTap, registered_address
 from pairproof.chaos.plan import SeenFromOutside, View
 from pairproof.chaos.rocketmq.calls_forwarder import MOST_WAITING, REGISTER_BROKER, NamesForwarder
 from pairproof.chaos.rocketmq.planning import LISTENER
@@ -27,11 +27,12 @@ from pairproof.harness.trials import resolve
 from pairproof.reference.wire.remoting import Command, encode
 
 ADDRESSES = {"masterAddr": "127.0.0.1:5", "haServerAddr": "127.0.0.1:6"}
+OWN = {"brokerAddr": "10.0.0.4:7", "haServerAddr": "10.1.0.4:10"}
 SYSTEM_ERROR = 1
 
 
 def request(opaque: int = 1, code: int = REGISTER_BROKER, binary: bool = False) -> bytes:
-    return encode(Command(code, opaque, 0, {"brokerName": "broker-a"}, b"body", binary=binary))
+    return encode(Command(code, opaque, 0, {"brokerName": "broker-a", **OWN}, b"body", binary=binary))
 
 
 def answer(opaque: int = 1, code: int = 0, binary: bool = False, **fields: str) -> bytes:
@@ -99,7 +100,22 @@ def test_an_answer_that_reaches_a_black_box_is_its_registration(node: str) -> No
     assert evidence.readings.registered == {(node, 1)}
     (event,) = registered(evidence)
     assert (event.node, event.incarnation, event.status) == (node, 1, "ok")
+    assert event.f == "10.1.0.4:+3"
     assert json.loads(event.detail or "") == {"master": "master", "ha": "master"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "seen"),
+    [
+        ({"brokerAddr": "a:10911", "haServerAddr": "a:10912"}, ":+1"),
+        ({"brokerAddr": "a:10911", "haServerAddr": "b:10905"}, "b:-6"),
+        ({"brokerAddr": "a:10911"}, None),
+        ({"haServerAddr": "b:10905"}, "b:10905"),
+        ({"brokerAddr": "a:10911", "haServerAddr": "null"}, "null"),
+    ],
+)
+def test_a_registered_address_is_read_from_the_request(asked: dict[str, str], seen: str | None) -> None:
+    assert registered_address(asked) == seen
 
 
 def test_an_answer_that_the_link_lost_is_none() -> None:
@@ -137,7 +153,7 @@ def test_a_registration_is_of_the_process_that_the_node_had_then() -> None:
     evidence.process_started("slave", 1, outside())
     between = time.monotonic_ns()
     evidence.process_started("slave", 2, outside())
-    columns = ["slave", "ok", None, None]
+    columns = ["slave", "ok", None, None, None]
     evidence._take(evidence._incarnations[0], [between, "answered", *columns])
     evidence._take(evidence._incarnations[0], [time.monotonic_ns(), "answered", *columns])
     assert [each.incarnation for each in registered(evidence)] == [1, 2]
@@ -147,7 +163,7 @@ def test_who_traces_its_registrations_is_not_told_of_twice(tmp_path: Path) -> No
     evidence = traced()
     path = tmp_path / "slave-1.jsonl"
     evidence.process_started("slave", 1, TraceReader(path))
-    path.write_text(json.dumps([time.monotonic_ns(), "register", "ok", *ADDRESSES.values()]) + "\n")
+    path.write_text(json.dumps([time.monotonic_ns(), "register", "ok", *ADDRESSES.values(), ":+1"]) + "\n")
     link = over(evidence)
     link.client_sent(request())
     link.client_receives(answer(**ADDRESSES))

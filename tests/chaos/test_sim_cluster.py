@@ -77,6 +77,24 @@ def test_addresses_may_come_from_the_configuration_besides() -> None:
     assert kinds(trial, "mark", f="converged")
 
 
+def test_a_second_address_and_ha_port_are_registered_and_lead_the_slave_to_its_master() -> None:
+    more = {"brokerIP2": "10.1.0.1", "haListenPort": 9, "rocketmqVersion": "5.5.0"}
+    trial = execute(pull("slave"), advance(100), **more)
+    assert {event.f for event in kinds(trial, "register", node="master")} == {"10.1.0.1:+3"}
+    (config,) = kinds(trial, "config", node="slave")
+    assert json.loads(config.detail or "")["haListenPort"] == 10_924, "the lab has its own ports"
+    answer = kinds(trial, "register", node="slave", status="ok")[0]
+    assert json.loads(answer.detail or "") == {"ha": "master", "master": "master"}
+    assert kinds(trial, "mark", f="converged")
+
+
+def test_a_configured_address_counts_although_the_master_registers_another() -> None:
+    trial = execute(advance(1_000), **{"lab.haMasterAddress": 1, "brokerIP2": "10.1.0.1"})
+    assert kinds(trial, "mark", f="converged")
+    literal = {"slave.haMasterAddress": "mq-master:10912", "brokerIP2": "10.1.0.1"}
+    assert kinds(execute(advance(1_000), **literal), "mark", f="converged")
+
+
 def test_tables_of_every_slave_become_the_masters_with_their_versions() -> None:
     changes = [topic(3, "master"), group(0, 1, "master")]
     trial = execute(*changes, *CONSUMING, **{"lab.slaves": 2})

@@ -174,7 +174,7 @@ class Machine:
     def persisted(self, table: str) -> None:
         self.persists.append(table)
 
-    def registered(self, answer: Mapping[str, str] | None) -> None:
+    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None:
         self.registrations.append(answer)
 
     def dispatched(self, upto: int) -> None: ...

@@ -91,5 +91,5 @@ class FakePort:
     def persisted(self, table: str) -> None:
         self.persists.append(table)
 
-    def registered(self, answer: Mapping[str, str] | None) -> None:
+    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None:
         self.registrations.append(answer)

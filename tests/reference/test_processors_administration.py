@@ -235,12 +235,23 @@ def test_configuration_is_told_under_rocketmq_s_names() -> None:
 def test_setting_that_takes_effect_at_once_is_changed_and_told(key: str) -> None:
     play = Play()
     version, values = settings(play)
-    other = "false" if values[key] == "true" else "true"
+    other = {"true": "false", "false": "true"}.get(values[key], "4")
     assert put_config(play, f"{key}={other}\n".encode()).code == remoting.SUCCESS
     later, changed = settings(play)
     assert changed == {**values, key: other} and later.counter == version.counter + 1
     put_config(play, f"{key}={other}\n".encode())
     assert settings(play)[0] == later
+
+
+def test_a_broker_that_may_only_be_read_takes_no_ordered_message() -> None:
+    play = Play(brokerPermission=4)
+    play.parts.topics.put("T", TopicConfig("T", 1, 1))
+    assert play.produce("T")["queueOffset"] == 0
+    play.parts.topics.put("T", TopicConfig("T", 1, 1, order=True))
+    with pytest.raises(AssertionError, match="takes no sends"):
+        play.produce("T")
+    put_config(play, b"brokerPermission=6")
+    assert play.produce("T")["queueOffset"] == 1
 
 
 def test_automatic_creation_can_be_switched_off_and_on() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -172,6 +172,24 @@ def test_a_slave_registers_under_its_id_with_its_own_addresses() -> None:
     assert fields["haServerAddr"] == "10.1.0.4:10922"
 
 
+@pytest.mark.parametrize(("version", "port"), [("4.4.0", 10_912), ("4.9.7", 10_912), ("5.5.0", 10_999)])
+def test_the_ha_port_of_the_settings_is_registered_where_the_version_has_one(version: str, port: int) -> None:
+    play = Play(brokerIP2="10.1.0.4", haListenPort=10_999, rocketmqVersion=version)
+    play.stand(FIRST)
+    assert play.asked()[0].fields["haServerAddr"] == f"10.1.0.4:{port}"
+
+
+@pytest.mark.parametrize("permission", [2, 4, 6])
+def test_topics_are_registered_with_the_permissions_that_the_broker_has(permission: int) -> None:
+    play = Play(brokerPermission=permission)
+    play.stand(FIRST)
+    table = registered(play.asked()[0]).topic_config_serialize_wrapper.topic_config_table
+    own = play.broker.parts.topics.entries
+    assert {name: each.perm for name, each in table.items()} == {
+        name: each.perm if permission == 6 else each.perm & permission for name, each in own.items()
+    }
+
+
 # Answers.
 
 
@@ -265,8 +283,8 @@ def test_a_stop_says_goodbye_where_a_connection_stands() -> None:
 class ForgetsTheMaster(Registration):
     """Takes the last answer of a round instead of the first."""
 
-    def _ended(self, address: str, number: int, outcome: Any) -> None:
-        super()._ended(address, self._answered_round + 1, outcome)
+    def _ended(self, address: str, number: int, asked: Mapping[str, str], outcome: Any) -> None:
+        super()._ended(address, self._answered_round + 1, asked, outcome)
 
 
 def test_the_test_of_the_first_answer_can_fail() -> None:

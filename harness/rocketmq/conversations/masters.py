@@ -271,6 +271,14 @@ _SETTINGS = (
     Step("a group reads that may not be made", pulls(0, 0), only("SUBSCRIPTION_GROUP_NOT_EXIST")),
     Step("groups are to be made by themselves", sets("autoCreateSubscriptionGroup=true")),
     Step("a group reads that is made", pulls(0, 0), NOTHING_NEW),
+    Step("the broker may only be read", sets("brokerPermission=4")),
+    Step("a message is sent although it may only be read", sends(0, "in"), stored(0)),
+    Step("the message that was sent comes back", sends_back(0), only("NO_PERMISSION")),
+    Step("what was sent is read", pulls(0, 0), pulled(1, 1, message(0, 0, "in"))),
+    Step("the broker may only be written", sets("brokerPermission=2")),
+    Step("nothing may be read from it", pulls(0, 0), only("NO_PERMISSION")),
+    Step("the broker may do everything", sets("brokerPermission=6")),
+    Step("the message that was sent comes back then", sends_back(-1), WAITS),
     *DELETES,
 )
 OF_MASTERS: Sequence[Conversation] = (

@@ -74,6 +74,8 @@ class Register(OfNode):
     """A name server answered a broker's registration, or did not."""
 
     __slots__ = ()
+    address: str | None = column("f")
+    """The HA address that it registered, relative to its own: ``:+1``, or ``10.1.0.1:+3`` for another host."""
     status: Literal["ok", "failed"]
     detail: str | None
     """JSON: master, ha: the addresses in the answer, as nodes; absent if it has none."""
@@ -82,9 +84,12 @@ class Register(OfNode):
         if self.status != "ok":
             return f"{self.node} is not answered when it registers with {the(NAMES)}"
         answer = ", ".join(f"{word} is {node}" for word, node in payload(self.detail).items())
-        return f"{self.node} registers with {the(NAMES)}{f'; in the answer {answer}' if answer else ''}"
+        own = "" if self.address in (None, PLAIN_ADDRESS) else f" and its HA address as {self.address}"
+        return f"{self.node} registers with {the(NAMES)}{own}{f'; in the answer {answer}' if answer else ''}"
 
 
+PLAIN_ADDRESS = ":+1"
+"""The HA address of a broker that neither brokerIP2 nor haListenPort changes."""
 TABLES = {"topics": "topics", "groups": "groups", "offsets": "consumer offsets", "delays": "delay offsets"}
 
 MOST = 160

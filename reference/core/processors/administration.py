@@ -27,7 +27,9 @@ from ..versioned_table import MAX_ENTRIES, MAX_QUEUES
 from .limits import check_group, check_range, check_topic
 from .statistics import Statistics
 
-CHANGEABLE = ("autoCreateSubscriptionGroup", "autoCreateTopicEnable", "longPollingEnable", "slaveReadEnable")
+CHANGEABLE = (
+    "autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerPermission", "longPollingEnable", "slaveReadEnable",
+)  # fmt: skip
 """Settings that take effect at once."""
 FILTER_TYPES = ("SINGLE_TAG", "MULTI_TAG")
 ALL_PERMS = INHERIT | WRITE | READ

@@ -94,6 +94,9 @@ class Pulling:
         if self.refuses():
             request.refuse(remoting.SYSTEM_BUSY, BUSY)
             return
+        if self._forbids():
+            request.refuse(remoting.NO_PERMISSION, "this broker may not be read (brokerPermission)")
+            return
         header = request.header
         group = self.parts.groups.find(header["consumerGroup"])
         if group is None:
@@ -117,6 +120,9 @@ class Pulling:
         if flags & COMMITS and self.stores_commits():
             offsets = self.parts.offsets
             offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
+
+    def _forbids(self) -> bool:
+        return not self.parts.config.serves_pulls
 
     def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
         topic = self.parts.topics.get(name)

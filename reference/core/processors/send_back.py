@@ -19,6 +19,7 @@ from ..delay import SCHEDULE_TOPIC, queue_of_level
 from ..parts import Parts
 from ..requests import Handler, Request
 from ..topics import READ, WRITE, dead_letter_topic, retry_topic
+from .sending import FORBIDDEN
 
 FIRST_RETRY_LEVEL = 3
 DEAD_LETTER_QUEUES = 1
@@ -43,6 +44,9 @@ class SendBack:
             remark = f"subscription group not exist, {header['group']}"
             request.refuse(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
             return
+        if self._forbids():
+            request.refuse(remoting.NO_PERMISSION, FORBIDDEN)
+            return
         if group.retry_queue_nums <= 0:
             request.answer()
             return
@@ -59,6 +63,9 @@ class SendBack:
             request.refuse(remoting.SYSTEM_ERROR, str(why))
         else:
             self.parts.puts.settle(stored.hi, True, partial(self._answer, request.kept()))
+
+    def _forbids(self) -> bool:
+        return not self.parts.config.takes_sends
 
     def _answer(self, request: Request, status: str) -> None:
         if status == "PUT_OK" or status == "SLAVE_NOT_AVAILABLE":

@@ -32,6 +32,7 @@ from .transactions import half_message, is_half
 RETRY = "%RETRY%"
 DEAD_LETTER_QUEUES = 1
 MAX_BATCH = 10_000
+FORBIDDEN = "this broker takes no sends (brokerPermission)"
 STATUS_FIELDS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": True}
 _TRANSACTION = 0xC
 
@@ -113,6 +114,10 @@ class Sending:
         if name in topics.NO_SENDS:
             raise Refused(remoting.NO_PERMISSION, f"{name} is a system topic")
         table = self.parts.topics
+        known = table.get(name)
+        # Only of ordered topics: the route has no queue here for others, and clients send those elsewhere.
+        if known is not None and known.order and not self.parts.config.takes_sends:
+            raise Refused(remoting.NO_PERMISSION, FORBIDDEN)
         found = table.for_send(name, header["defaultTopic"], header["defaultTopicQueueNums"])
         if found is None and name.startswith(RETRY):
             found = table.ensure(name, 1, WRITE | READ)

@@ -115,8 +115,8 @@ def test_a_replaced_store_is_no_cut(evidence: Evidence, tmp_path: Path) -> None:
 def test_addresses_of_a_registration_are_told_as_nodes(evidence: Evidence, tmp_path: Path) -> None:
     evidence.addresses["127.0.0.1:5"] = "master"
     trace = Written(evidence, tmp_path, "slave")
-    trace.note(1, "register", "ok", "127.0.0.1:5", "127.0.0.1:6")
-    trace.note(2, "register", "failed", None, None)
+    trace.note(1, "register", "ok", "127.0.0.1:5", "127.0.0.1:6", ":+1")
+    trace.note(2, "register", "failed", None, None, None)
     known, unknown = history(evidence)
     assert json.loads(known.detail or "") == {"master": "master", "ha": "127.0.0.1:6"}
     assert (unknown.status, unknown.detail) == ("failed", "{}")

@@ -38,6 +38,7 @@ def watcher(trace: Trace) -> TraceWatcher:
     return TraceWatcher(trace, Log(fd=-1), 1)
 
 
+ASKED = {"brokerAddr": "c:4", "haServerAddr": "c:5"}
 HEARD: list[tuple[Callable[[TraceWatcher], None], list[Any]]] = [
     (lambda w: w.appended(0, 9, RECORD, "put"), ["append", 0, 9, digest(RECORD), "put", 'm"7é']),
     (lambda w: w.appended(9, 12, b"abc", "put"), ["append", 9, 12, digest(b"abc"), "put", None]),
@@ -46,9 +47,12 @@ HEARD: list[tuple[Callable[[TraceWatcher], None], list[Any]]] = [
     (lambda w: w.dispatched(12), ["dispatch", 12]),
     (lambda w: w.synced("topics", "applied"), ["sync", "topics", "applied"]),
     (lambda w: w.persisted("offsets"), ["persist", "offsets"]),
-    (lambda w: w.registered(None), ["register", "failed", None, None]),
-    (lambda w: w.registered({"masterAddr": "a:1"}), ["register", "ok", "a:1", None]),
-    (lambda w: w.registered({"masterAddr": "a:1", "haServerAddr": "a:2"}), ["register", "ok", "a:1", "a:2"]),
+    (lambda w: w.registered(None, {}), ["register", "failed", None, None, None]),
+    (lambda w: w.registered({"masterAddr": "a:1"}, ASKED), ["register", "ok", "a:1", None, ":+1"]),
+    (
+        lambda w: w.registered({"masterAddr": "a:1", "haServerAddr": "a:2"}, {**ASKED, "haServerAddr": "b:7"}),
+        ["register", "ok", "a:1", "a:2", "b:+3"],
+    ),
     (lambda w: w.expired(8), ["expire", 8]),
     (lambda w: w.refused("127.0.0.1:7", 30, 20, "ahead"), ["refused", "127.0.0.1:7", 30, 20, "ahead"]),
 ]

@@ -266,10 +266,12 @@ class Story(H):
 
     # Name servers, tables and their syncs.
 
-    def register(self, node: str = "slave", master: str | None = "master", status: str = "ok") -> Self:
+    def register(
+        self, node: str = "slave", master: str | None = "master", status: str = "ok", address: str | None = None
+    ) -> Self:
         """A name server answers, or does not."""
         answer = {"master": master, "ha": master} if master else {}
-        return self.add("register", node=node, status=status, detail=json.dumps(answer))
+        return self.add("register", node=node, f=address, status=status, detail=json.dumps(answer))
 
     def table(
         self, f: str, content: dict[str, object], node: str = "slave", version: tuple[int, int] | None = None

@@ -69,7 +69,8 @@ def test_every_setting_of_a_broker_is_read_from_the_file() -> None:
         "brokerRole": "SLAVE", "flushDiskType": "SYNC_FLUSH", "haPushes": "flushed", "rocketmqVersion": "5.5.0",
         "brokerIP1": "10.0.0.1", "brokerIP2": "10.0.0.2", "haMasterAddress": "m:1", "namesrvAddr": "n:1",
         "mappedFileSizeCommitLog": "1024", "messageDelayLevel": "7s", "deleteWhen": "07", "slaveReadEnable": "true",
-        "offsetCheckInSlave": "true", "haCutReports": "waits",
+        "offsetCheckInSlave": "true", "haCutReports": "waits", "haListenPort": "99",
+        "brokerPermission": "4",
     }  # fmt: skip
     found = settings(given, {}).config
     unread = {each.name for each in fields(BrokerConfig) if getattr(found, each.name) == each.default}
@@ -97,6 +98,23 @@ def test_name_servers_that_are_none_are_refused_by_the_name_that_they_came_under
     ):
         with pytest.raises(ConfigError, match=f"^{name} must be host:port, several with ; in between, not "):
             settings(values, environment)
+
+
+def test_the_ha_port_is_the_file_s_in_the_versions_that_have_one() -> None:
+    given = {"haListenPort": "10999"}
+    assert settings(given, {}).ports[2] == (10912, "ha"), "4.9.7 ignores it"
+    assert settings({**given, "rocketmqVersion": "5.5.0"}, {}).ports[2] == (10999, "ha")
+    assert settings({"haListenPort": "0", "rocketmqVersion": "5.5.0"}, {}).ports[2] == (10912, "ha")
+    for port, says in (("65536", "at most 65535"), ("10911", "must not be listenPort"), ("10909", "two below it")):
+        with pytest.raises(ConfigError, match=says):
+            settings({"haListenPort": port, "rocketmqVersion": "5.5.0"}, {})
+        assert settings({"haListenPort": port}, {})
+
+
+def test_the_second_address_may_be_a_host_name() -> None:
+    assert settings({"brokerIP2": "mq-master.local"}, {}).config.ha_address == "mq-master.local:10912"
+    with pytest.raises(ConfigError, match="brokerIP2 must be an address or a host name"):
+        settings({"brokerIP2": "a b"}, {})
 
 
 def test_hours_of_retention_are_checked() -> None:
@@ -178,7 +196,7 @@ def test_a_registration_is_told_of_when_the_answer_is_another_one() -> None:
     log = Said()
     watcher = LogWatcher(log)
     for answer in (None, None, {}, {}, {"masterAddr": "m:1"}, {"masterAddr": "m:1"}, None, {"masterAddr": "m:1"}, {}):
-        watcher.registered(answer)
+        watcher.registered(answer, {})
     silent, done = "registration: a name server does not answer", "registration: done"
     known = f"{done}, the master is m:1"
     assert log.lines == [silent, done, known, silent, known, done]
@@ -188,11 +206,11 @@ def test_one_of_two_name_servers_that_is_away_is_told_of_once() -> None:
     log = Said()
     watcher = LogWatcher(log, 2)
     for _ in range(10):
-        watcher.registered(None)
-        watcher.registered({})
+        watcher.registered(None, {})
+        watcher.registered({}, {})
     assert log.lines == ["registration: a name server does not answer", "registration: done"]
     for _ in range(3):
-        watcher.registered({})
+        watcher.registered({}, {})
     assert log.lines[2:] == ["registration: done"]
 
 

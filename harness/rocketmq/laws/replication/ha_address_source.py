@@ -1,6 +1,7 @@
-"""``ha-address-source``: a slave finds its master by haMasterAddress if set, else by a name server's answer.
+"""``ha-address-source``: a slave finds its master by haMasterAddress if set, else by the address that it registered.
 
 Checks:
+- A broker registers brokerIP2 (brokerIP1 if unset) with its HA port: haListenPort from 5.1.1 on, else listenPort + 1.
 - Without haMasterAddress, a slave opens no HA connection before a registration of its present incarnation was answered
   with an address.
 - From then on (with haMasterAddress: from its start) it connects within ``CONNECT_NS``, while the master is up and both
@@ -9,11 +10,12 @@ Checks:
 - Without an address a slave serves pulls: it does not refuse them as not ready or busy (5.x may if slaveReadEnable is
   off).
 Abstains when:
-- For the first check: the lab does not record registrations.
+- For the first two checks: the lab does not record registrations, or what they hold.
+- For the first: the history does not have the broker's addresses.
 - For connects: it is not the incarnation's first (see ``live-converges``).
 - A name server no longer confirms the address: the slave may keep or drop it.
-Source: BrokerController.start and registerBrokerAll (updateMasterHAServerAddrPeriodically),
-HAService.HAClient.connectMaster.
+Source: BrokerController.start, getHAServerAddr and registerBrokerAll (updateMasterHAServerAddrPeriodically),
+BrokerStartup, HAService.HAClient.connectMaster.
 """
 
 from ....event_types.client import Fail, Ok
@@ -26,7 +28,7 @@ from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import registration_answer
 from ...law import Law
-from ...settings import Settings, parse, refuses_reads
+from ...settings import Settings, parse, refuses_reads, registered_address
 from ...topology import MASTER, ROGUE
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
@@ -37,8 +39,8 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 class HaAddressSource(Law):
     id = "ha-address-source"
     promise = (
-        "A slave's HA address is haMasterAddress if set, else the name server's answer; without either the slave "
-        "opens no HA connection, and still serves pulls."
+        "A broker registers brokerIP2 and its HA port. A slave's HA address is haMasterAddress if set, else the name "
+        "server's answer; without either the slave opens no HA connection, and still serves pulls."
     )
     source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})
@@ -72,7 +74,11 @@ class HaAddressSource(Law):
 
     def on_register(self, event: Register) -> None:
         node = event.node
-        if event.status != "ok" or node not in self.slaves:
+        if event.status != "ok":
+            return
+        if event.address is not None:
+            self._judge_registered(node, event.address, event)
+        if node not in self.slaves:
             return
         answer = registration_answer(event)
         for field in ("master", "ha"):
@@ -85,6 +91,16 @@ class HaAddressSource(Law):
         else:
             self.addressed.discard(node)
             self.pending.pop(node, None)
+
+    def _judge_registered(self, node: str, registered: str, event: Event) -> None:
+        expected = registered_address(self.known.config.get(node, {}))
+        if expected is None:
+            return
+        self.judged += 1
+        if registered != expected:
+            self.violate(
+                event, f"{node} registered its HA address as {registered}, and its settings say {expected}", since=None
+            )
 
     def _judge_answer(self, node: str, answered: str | None, event: Event) -> None:
         known = self.known.config.get(answered or "")

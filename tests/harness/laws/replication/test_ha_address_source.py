@@ -76,6 +76,38 @@ def test_a_name_server_answers_with_the_slave_s_own_master() -> None:
     assert_holds(HaAddressSource, addressed(SET).register(master="10.0.0.1:10912").connect())
 
 
+ONE: dict[str, object] = {"brokerIP1": "127.0.0.1", "brokerIP2": "", "listenPort": 10_911}
+TWO: dict[str, object] = {**ONE, "brokerIP2": "10.1.0.1"}
+FIVE: dict[str, object] = {"haListenPort": 10_914, "rocketmqVersion": "5.5.0"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "address", "other"),
+    [
+        (ONE, ":+1", ":+3"),
+        ({**ONE, "brokerIP2": "127.0.0.1"}, ":+1", "127.0.0.1:+1"),
+        (TWO, "10.1.0.1:+1", ":+1"),
+        ({**TWO, **FIVE}, "10.1.0.1:+3", "10.1.0.1:+1"),
+        ({**TWO, **FIVE, "rocketmqVersion": "5.1.0"}, "10.1.0.1:+1", "10.1.0.1:+3"),
+        ({**ONE, **FIVE, "rocketmqVersion": "4.9.7"}, ":+1", ":+3"),
+        ({**ONE, **FIVE, "haListenPort": 0}, ":+1", ":+0"),
+    ],
+)
+def test_the_registered_address_is_that_of_the_settings(settings: dict[str, object], address: str, other: str) -> None:
+    for node in ("master", "slave"):
+        history = addressed(NAMES | (settings if node == "slave" else {}), **(settings if node == "master" else {}))
+        assert_holds(HaAddressSource, history.register(node, address=address).register().connect())
+        expects = f"{node} registered its HA address as {other}, and its settings say {address}"
+        assert_broken(HaAddressSource, history.register(node, address=other), expects)
+
+
+def test_a_registration_that_failed_or_whose_address_is_unknown_is_not_judged() -> None:
+    history = addressed(NAMES, **TWO).register("master", None, "failed", ":+1").register("master")
+    assert_holds(HaAddressSource, history.register().connect())
+    # A captured broker chooses an address of its machine.
+    assert_holds(HaAddressSource, addressed(NAMES).register("master", address="10.9.9.9:+1").register().connect())
+
+
 def test_without_an_address_a_slave_serves() -> None:
     assert_holds(HaAddressSource, call(addressed({}), "pull", "slave", status="PUT_OK"))
     assert_holds(HaAddressSource, call(addressed({}), "pull", "slave", "fail", "TOPIC_NOT_EXIST"))
