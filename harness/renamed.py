@@ -7,7 +7,11 @@ error; the next version will refuse it. Searches sort names by :func:`drawn_as`,
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
 SETTINGS = {
@@ -44,6 +48,14 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "f": {**FAULTS, "keeper": "supervisor"},
 }
 """New values by old ones, by column of a run folder."""
+
+MODULES = {
+    "trials": ("abilities", "fault", "interpreter", "operation", "resolve", "schedule", "schedule_json", "trial"),
+    "judging": ("judge", "law", "verdict"),
+}
+"""Modules that a package of laws, faults or operations may import, by the package of :mod:`pairproof.harness` that has
+them now.
+"""
 
 _DRAWN_AS = {new: old for names in (FAULTS, OPERATIONS) for old, new in names.items()}
 
@@ -88,3 +100,20 @@ def _op(data: Any) -> Any:
         case [str(do), args]:
             return [current("operations", do), args]
     return data
+
+
+class Moved(MetaPathFinder, Loader):
+    """Finds :data:`MODULES` by the names that they had, after every other finder, with a warning."""
+
+    def __init__(self, package: str) -> None:
+        self._moved = {f"{package}.{name}": f"{package}.{to}.{name}" for to, names in MODULES.items() for name in names}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return ModuleSpec(fullname, self) if fullname in self._moved else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        new = self._moved[module.__name__]
+        print(f"warning: {module.__name__} is {new} now; the next version will not have the old name", file=sys.stderr)
+        sys.modules[module.__name__] = import_module(new)

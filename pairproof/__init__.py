@@ -5,7 +5,7 @@ They keep their meaning within a minor version; every other name may move. Each 
 so that ``import pairproof`` costs nothing and ``pairproof --help`` loads no library that it does not need. What laws
 about RocketMQ need besides is in :mod:`pairproof.rocketmq`.
 
-The rooms (``pairproof.harness``, ``.reference``, ``.chaos``, ``.reports``) are links to the folders of the project's
+The packages (``pairproof.harness``, ``.reference``, ``.chaos``, ``.reports``) are links to the folders of the project's
 root (decision 45).
 """
 

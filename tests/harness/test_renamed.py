@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,13 @@ def test_every_new_name_exists_and_no_old_one() -> None:
         assert set(renamed.OLD[group].values()) <= known and not renamed.OLD[group].keys() & known, group
     with pytest.raises(UsageError, match="the event type visit is called conversation now"):
         kinds()["visit"]
+
+
+def test_a_module_is_found_by_its_old_name(capsys: pytest.CaptureFixture[str]) -> None:
+    moved = import_module("pairproof.harness.schedule")
+    assert moved.Schedule is Schedule
+    warned = "warning: pairproof.harness.schedule is pairproof.harness.trials.schedule now"
+    assert warned in capsys.readouterr().err
+    assert import_module("pairproof.harness.schedule") is moved and not capsys.readouterr().err
+    with pytest.raises(ModuleNotFoundError, match=r"pairproof\.harness\.nowhere"):
+        import_module("pairproof.harness.nowhere")
