@@ -69,6 +69,19 @@ STORES = (
         ),
     ),
     Template(
+        # Messages share three keys, and name some twice. A file of the index holds nine keys.
+        "messages that share keys expire, and are queried before and after",
+        {"maxIndexNum": 10},
+        (
+            *(
+                op for what in ("repeated-key", "keys", "repeated-key")
+                for op in (*(edge_case(number % 2, what) for number in range(6)), batch(0), advance(1_500))
+            ),
+            *BOTH_EXPIRE, fault("kill", node="slave"), heal("kill"), fault("restart", node="master"), heal("restart"),
+            edge_case(0, "keys"), advance(1_000),
+        ),
+    ),
+    Template(
         "files go while no queue has what they hold",
         {"mappedFileSizeConsumeQueue": 40},
         (
