@@ -24,7 +24,7 @@ from .provision import TOPIC
 MOST = 3
 """Out of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
 USUAL = ("key", "id", "time")
-"""Users look for messages: one of these is always asked, and the first where messages share keys, which is rare."""
+"""Users look for messages: one of these is always asked. Where messages share keys, which is rare, two more by key."""
 NOBODYS, EARLY = "nobody-has-sent-this", "m1"
 """Keys of no message, and of one that expires early."""
 CLOSED = "CLOSED"
@@ -131,8 +131,10 @@ def chosen(
     names = [each for each in askable if each in kinds]
     drawn = dice.sample(names, min(MOST, len(names)))
     has_shared = any(" " in (each.message or "") for each in records)
-    usual = [each for each in (USUAL[:1] if has_shared else USUAL) if each in names]
-    if usual and not set(usual) & set(drawn):
+    usual = [each for each in USUAL if each in names]
+    if has_shared and "key" in names:
+        drawn += ("key", "key")
+    elif usual and not set(usual) & set(drawn):
         drawn[-1] = dice.choice(usual)
     found = []
     for name in drawn:
@@ -187,17 +189,17 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
             topic = (one.queue or "").rpartition("/")[0]
             words = (one.message or NOBODYS).split(" ")
             # Its last key is one that messages share.
-            key = words[-1] if dice.random() < 0.5 else dice.choice(words)
-            window = dice.random() < 0.5
+            key = words[-1] if dice.random() < 0.8 else dice.choice(words)
+            window = dice.random() < 0.4
             near = one.value or 0
             begin = dice.choice((0, near - SECOND_MS, near, near + 1)) if window else 0
-            end = dice.choice((begin - 1 + SECOND_MS, near - SECOND_MS, near, FOREVER)) if window else FOREVER
-            most = dice.choice((1, 2, MOST_MESSAGES))
+            end = dice.choice((near - SECOND_MS, near, near + SECOND_MS, FOREVER)) if window else FOREVER
+            most = dice.choice((1, 2, *(MOST_MESSAGES,) * 3))
             return _by_key(f, topic, key, key if one.message else None, begin, end, most)
         case "id":
             return _at(f, lo)
         case "bad id":
-            # In the middle of a record, behind the log's end, nowhere, and before its begin where messages have expired.
+            # In the middle of a record, behind the log's end, nowhere, and of an expired message.
             expired = (0,) if records[0].lo else ()
             return _at(f, dice.choice((lo + 1, (lo + hi) // 2, (records[-1].hi or 0) + 1, -1, *expired)))
     queue = {"topic": topic, "queueId": number}

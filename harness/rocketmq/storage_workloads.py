@@ -78,7 +78,8 @@ STORES = (
                 for op in (*(edge_case(number % 2, what) for number in range(6)), batch(0), advance(1_500))
             ),
             *BOTH_EXPIRE, fault("kill", node="slave"), heal("kill"), fault("restart", node="master"), heal("restart"),
-            edge_case(0, "keys"), advance(1_000),
+            *REBORN, *(edge_case(number % 2, "repeated-key") for number in range(6)), advance(2_000),
+            *(edge_case(number % 2, "keys") for number in range(6)), advance(1_000),
         ),
     ),
     Template(
