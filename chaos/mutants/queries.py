@@ -2,10 +2,8 @@
 
 from collections.abc import Callable
 
-from ...reference.core.checkpoint import Checkpoint
 from ...reference.core.consume_queue import Entry
 from ...reference.core.consume_queues import ConsumeQueues
-from ...reference.core.dispatch import Dispatcher
 from ...reference.core.key_index import Found, IndexFile, KeyIndex
 from ...reference.core.processors.queries import Queries
 from ...reference.core.store import MessageStore
@@ -75,12 +73,21 @@ class ViewsOldestForExpired(Queries):
         return super()._record(log.start if 0 <= offset < log.start else offset)
 
 
-@seeded("slave", "queue-is-its-log", "rebuilds no dropped index file once its oldest log file has expired")
-class RebuildsNoIndexAfterExpiry(Dispatcher):
-    def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
-        super().recover(clean, checkpoint)
-        if self.log.start:
-            self.at = max(self.at, self.queues.last_end)
+@seeded("slave", "queue-is-its-log", "does not rebuild its index at a start once log files have expired")
+class RebuildsNoIndexAfterExpiry(KeyIndex):
+    stored_to = skipped_to = 0
+
+    def recover(self, clean: bool, flushed_ms: int, log_end: int) -> bool:
+        self.stored_to = log_end
+        return super().recover(clean, flushed_ms, log_end)
+
+    def expire(self, log_start: int) -> None:
+        self.skipped_to, self.stored_to = self.stored_to if log_start else self.skipped_to, 0
+        super().expire(log_start)
+
+    def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
+        if offset >= self.skipped_to:
+            super().put(topic, keys, offset, store_ms)
 
 
 class CountsEntries(IndexFile):
