@@ -32,6 +32,7 @@ from .pieces import PIECES
 from .producers import PRODUCERS
 from .progress import PROGRESS
 from .pulls import PULLS
+from .queries import QUERIES
 from .questions import QUESTIONS
 from .queues import QUEUES
 from .recoveries import RECOVERIES
@@ -49,7 +50,7 @@ OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
     *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *CONVERSATIONS,
-    *LONG_CONVERSATIONS, *RECOVERIES,
+    *LONG_CONVERSATIONS, *RECOVERIES, *QUERIES,
 )  # fmt: skip
 
 

@@ -63,8 +63,8 @@ def audit(
         )
         data = snapshot.files.get(CHECKPOINT, b"")
         if len(data) >= TIMES.size and snapshot.node in nodes:
-            _, queues_ms, _ = TIMES.unpack_from(data)
-            recorder.add(t, "checkpoint", snapshot.node, op=number, value=queues_ms)
+            log_ms, queues_ms, index_ms = TIMES.unpack_from(data)
+            recorder.add(t, "checkpoint", snapshot.node, op=number, value=queues_ms, lo=log_ms, hi=index_ms)
     first, second = readings[one.node], readings[other.node]
     keys = queue_reader.keys_of(first.records if len(first.records) >= len(second.records) else second.records)
     mine = _store(one, first)

@@ -3,7 +3,7 @@
 :func:`derive` computes each record's queue entry and the hashes under which the key index must have it; :func:`compare`
 records, as ``derived`` events, a store's differences: an entry that is not its record's (``other``), a record without
 its entry (``lacks``), entries of a queue without a record in the log (``behind``), and index files of the wrong form
-(``form``). Only the first difference of each type is recorded. Shares no code with the judged broker.
+(``form``, ``slots``). Only the first difference of each type is recorded. Shares no code with the judged broker.
 
 Left out: addresses into the consume queue extension, which replace the hash of tags; further queues of a record
 (%LMQ%); batches that stay one record; hashes in the index that no record has. Source:
@@ -190,7 +190,7 @@ def _keys(index: Index, derived: Derived, store: Store) -> dict[str, Difference]
                 found.setdefault("other", Difference(at, end, what))
     why = index_form.why_not(index.files, index.slots, derived.records)
     if why is not None:
-        found["form"] = Difference(lo, hi, why)
+        found["slots" if why.endswith(index_form.COUNTS_ENTRIES) else "form"] = Difference(lo, hi, why)
     return found
 
 

@@ -6,8 +6,8 @@ next entry's number; an entry has the seconds from the first entry's store time 
 its slot. Only the last file has room left.
 
 Left out: the seconds of a file's first entry, which RocketMQ counts from the previous file; headers about messages that
-have left the log; used slots as 4.4 counted them, which was every entry. Source: IndexFile.putKey, IndexHeader and
-IndexService.getAndCreateLastIndexFile of RocketMQ 4.4, 4.9.7 and 5.3.
+have left the log. Source: IndexFile.putKey, IndexHeader and IndexService.getAndCreateLastIndexFile of RocketMQ 4.4,
+4.9.7 and 5.3.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ _HEADER = Struct(">qqqqii")
 _ENTRY = Struct(">iqii")
 _SLOT = Struct(">i")
 _MAX_INT = (1 << 31) - 1
+COUNTS_ENTRIES = "its header counts a used slot for each entry"
+"""As RocketMQ before 4.7.1 did."""
 
 
 def why_not(files: Sequence[Data], slots: int, records: Mapping[int, LogRecord]) -> str | None:
@@ -67,6 +69,8 @@ def _why_not(data: Data, slots: int, records: Mapping[int, LogRecord], is_last: 
         (told,) = _SLOT.unpack_from(data, _HEADER.size + _SLOT.size * slot)
         if told != number:
             return f"slot {slot} leads to entry {told}; its last is {number}"
-    if used not in (len(newest), len(entries)):
-        return f"its header says that {used} slots are in use, and {len(newest)} are"
-    return None
+    if used == len(newest):
+        return None
+    if used == len(entries):
+        return COUNTS_ENTRIES
+    return f"its header says that {used} slots are in use, and {len(newest)} are"

@@ -81,6 +81,8 @@ class OtherSends:
         match what:
             case "keys":
                 key = f"{key} k{int(key[1:]) % SHARED_KEYS}"
+            case "repeated-key":
+                key = " ".join((key, *2 * (f"k{int(key[1:]) % SHARED_KEYS}",)))
             case "foreign":
                 key, tags = f"{key} {FOREIGN_KEY}{int(key[1:]) % SHARED_KEYS}", FOREIGN_TAG
             case "unique":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
@@ -22,7 +23,10 @@ from .provision import TOPIC
 
 MOST = 3
 """Out of ten and more: a trial takes ten milliseconds, and a question up to a tenth of one."""
-NOBODYS = "nobody-has-sent-this"
+USUAL = ("key", "id", "time")
+"""Users look for messages: one of these is always asked. Where messages share keys, which is rare, two more by key."""
+NOBODYS, EARLY = "nobody-has-sent-this", "m1"
+"""Keys of no message, and of one that expires early."""
 CLOSED = "CLOSED"
 """The connection ended without an answer."""
 ENDED = "ENDED"
@@ -30,6 +34,8 @@ ENDED = "ENDED"
 MOST_MESSAGES = 64
 """maxMsgsNumBatch: the most messages in a broker's answer."""
 FOREVER = (1 << 63) - 1
+SECOND_MS = 1_000
+"""Resolution of times in the key index."""
 CODES: Mapping[str, int] = {
     "key": Request.QUERY_MESSAGE,
     "id": Request.VIEW_MESSAGE_BY_ID,
@@ -123,12 +129,21 @@ def chosen(
     dice = Random(f"{seed}/questions/{node}")
     askable = (*ALWAYS, *(OF_GROUPS if groups else ()), *(OF_RECORDS if records else ()))
     names = [each for each in askable if each in kinds]
+    drawn = dice.sample(names, min(MOST, len(names)))
+    has_shared = any(" " in (each.message or "") for each in records)
+    usual = [each for each in USUAL if each in names]
+    if has_shared and "key" in names:
+        drawn += ("key", "key")
+    elif usual and not set(usual) & set(drawn):
+        drawn[-1] = dice.choice(usual)
     found = []
-    for name in dice.sample(names, min(MOST, len(names))):
+    for name in drawn:
         if name in OF_GROUPS:
             found.append(_of_group(name, dice.choice(groups)))
+        elif name in OF_RECORDS:
+            found.append(_of_record(name, dice, records))
         else:
-            found.append(_of_record(name, dice, records) if name in OF_RECORDS else _of_broker(name))
+            found.append(_of_broker(name, bool(records) and records[0].lo != 0))
     return found
 
 
@@ -147,10 +162,10 @@ def record(
     add(now, "answer", node, incarnation, op=audit, f=f, **question.columns, **found)
 
 
-def _of_broker(f: str) -> Question:
+def _of_broker(f: str, has_expired: bool) -> Question:
     match f:
         case "nobody's key":
-            return _by_key(f, TOPIC, NOBODYS, None)
+            return _by_key(f, TOPIC, EARLY, EARLY) if has_expired else _by_key(f, TOPIC, NOBODYS, None)
         case "topic":
             return Question(f, {"topic": TOPIC}, {"queue": TOPIC})
     return Question(f, {}, {})
@@ -171,13 +186,22 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
         case "key":
             several = [each for each in records if " " in (each.message or "")]
             one = dice.choice(several) if several else one
-            key = dice.choice((one.message or NOBODYS).split(" "))
-            return _by_key(f, (one.queue or "").rpartition("/")[0], key, key if one.message else None)
+            topic = (one.queue or "").rpartition("/")[0]
+            words = (one.message or NOBODYS).split(" ")
+            # Its last key is one that messages share.
+            key = words[-1] if dice.random() < 0.8 else dice.choice(words)
+            window = dice.random() < 0.4
+            near = one.value or 0
+            begin = dice.choice((0, near - SECOND_MS, near, near + 1)) if window else 0
+            end = dice.choice((near - SECOND_MS, near, near + SECOND_MS, FOREVER)) if window else FOREVER
+            most = dice.choice((1, 2, *(MOST_MESSAGES,) * 3))
+            return _by_key(f, topic, key, key if one.message else None, begin, end, most)
         case "id":
             return _at(f, lo)
         case "bad id":
-            # In the middle of a record, behind the log's end, and nowhere.
-            return _at(f, dice.choice((lo + 1, (lo + hi) // 2, (records[-1].hi or 0) + 1, -1)))
+            # In the middle of a record, behind the log's end, nowhere, and of an expired message.
+            expired = (0,) if records[0].lo else ()
+            return _at(f, dice.choice((lo + 1, (lo + hi) // 2, (records[-1].hi or 0) + 1, -1, *expired)))
     queue = {"topic": topic, "queueId": number}
     if f == "newcomer":
         return Question(f, {**queue, "consumerGroup": NOBODYS}, {"queue": one.queue})
@@ -186,14 +210,21 @@ def _of_record(f: str, dice: Random, records: Sequence[Event]) -> Question:
     times = [each.value or 0 for each in records if each.queue == one.queue]
     near = dice.randrange(len(times))
     earlier, later = sorted((times[near - 1], times[near]))
-    # Before all of them, at or just behind one, between two, and behind all.
-    time = dice.choice((times[0] - 1, earlier + dice.randrange(2), dice.randint(earlier, later), times[-1] + 1))
+    shared = [each for each, following in pairwise(times) if each == following] or times
+    # Before all of them, at or just behind one, between two, behind all, and at one of several of one millisecond.
+    time = dice.choice((
+        times[0] - 1, earlier + dice.randrange(2), dice.randint(earlier, later), times[-1] + 1, dice.choice(shared)
+    ))  # fmt: skip
     return Question(f, {**queue, "timestamp": str(time)}, {"queue": one.queue, "value": time})
 
 
-def _by_key(f: str, topic: str, key: str, message: str | None) -> Question:
-    fields = {"topic": topic, "key": key, "maxNum": str(MOST_MESSAGES), "beginTimestamp": "0"}
-    return Question(f, {**fields, "endTimestamp": str(FOREVER)}, {"message": message, "queue": topic})
+def _by_key(
+    f: str, topic: str, key: str, message: str | None, begin: int = 0, end: int = FOREVER, most: int = MOST_MESSAGES
+) -> Question:
+    return Question(
+        f, {"topic": topic, "key": key, "maxNum": str(most), "beginTimestamp": str(begin), "endTimestamp": str(end)},
+        {"message": message, "queue": topic, "lo": begin, "hi": end, "value": most},
+    )  # fmt: skip
 
 
 def _at(f: str, offset: int) -> Question:

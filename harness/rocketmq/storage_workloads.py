@@ -69,6 +69,20 @@ STORES = (
         ),
     ),
     Template(
+        # Messages share three keys, and name some twice. A file of the index holds nine keys.
+        "messages that share keys expire, and are queried before and after",
+        {"maxIndexNum": 10},
+        (
+            *(
+                op for what in ("repeated-key", "keys", "repeated-key")
+                for op in (*(edge_case(number % 2, what) for number in range(6)), batch(0), advance(1_500))
+            ),
+            *BOTH_EXPIRE, fault("kill", node="slave"), heal("kill"), fault("restart", node="master"), heal("restart"),
+            *REBORN, *(edge_case(number % 2, "repeated-key") for number in range(6)), advance(2_000),
+            *(edge_case(number % 2, "keys") for number in range(6)), advance(1_000),
+        ),
+    ),
+    Template(
         "files go while no queue has what they hold",
         {"mappedFileSizeConsumeQueue": 40},
         (

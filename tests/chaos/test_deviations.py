@@ -77,7 +77,7 @@ def test_what_follows_from_a_deviation_is_part_of_it(
     }  # fmt: skip
     # What is asked at its end is drawn from the seed.
     schedule = Schedule(
-        settings[law], "model-2/699" if law == "query-offsets" else "model-1", tuple(Op(*each) for each in ops)
+        settings[law], "model-3/2" if law == "query-offsets" else "model-1", tuple(Op(*each) for each in ops)
     )
     judgements = run_trial(resolve.lab("sim"), resolve.target(target), schedule).judgements
     assert [each.law for each in judgements if each.verdict is Verdict.VIOLATED] == []

@@ -118,6 +118,12 @@ def test_a_wrong_byte_in_the_form_of_an_index_file_shows(at: int, says: str) -> 
     assert says in (compared("master", {name: bytes(data)})["index form"].detail or "")
 
 
+def test_a_header_that_counts_each_entry_as_a_used_slot_shows() -> None:
+    name, data = golden_index()
+    data[32:36] = (int.from_bytes(data[36:40], "big") - 1).to_bytes(4, "big")
+    assert "a used slot for each entry" in (compared("master", {name: bytes(data)})["index slots"].detail or "")
+
+
 def test_index_files_before_the_last_are_full_and_none_claims_more_than_it_holds() -> None:
     name, data = golden_index()
     found = compared("master", {"index/1": bytes(data)})["index form"]

@@ -44,6 +44,7 @@ def test_a_special_message_is_stored_as_it_was_sent(what: str) -> None:
 
 def test_what_is_special_is_seen() -> None:
     assert edge_case("keys")[2].message == "m1 k1"
+    assert edge_case("repeated-key")[2].message == "m1 k1 k1"
     assert edge_case("new-topic")[2].queue == "new1/1"
     assert edge_case("retry-topic")[2].queue == "%RETRY%pairproof/0"
     assert edge_case("foreign")[2].message == "m1 ключ1"
@@ -85,5 +86,5 @@ def test_a_reader_gets_what_has_its_tags() -> None:
 
 
 def test_what_cannot_be_special_is_refused_with_what_can() -> None:
-    with pytest.raises(UsageError, match="keys, unique, foreign"):
+    with pytest.raises(UsageError, match="keys, repeated-key, unique, foreign"):
         resolve.operations()["edge_case_send"].arguments["what"].check("odd")  # type: ignore[misc]

@@ -33,6 +33,34 @@ def test_each_broker_is_asked_a_few_questions_and_a_replay_asks_the_same() -> No
     assert [each.f for each in found] != [each.f for each in answers("another")]
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_users_look_for_messages_by_key_by_id_or_by_time(seed: int) -> None:
+    one = Event(0, 0, "record", "master", queue="t/0", lo=0, hi=100, value=1, message="m0")
+    kinds = OF_REFERENCE.kinds
+    asked = [each.f for each in questions.chosen(str(seed), "master", [one], [], kinds)]
+    assert set(asked) & set(questions.USUAL) and len(asked) == questions.MOST
+    several = one._replace(message="m0 k k")
+    asked = [each.f for each in questions.chosen(str(seed), "master", [several], [], kinds)]
+    assert asked[questions.MOST :] == ["key", "key"]
+
+
+def test_a_query_by_key_varies_its_window_and_its_maximum() -> None:
+    one = Event(0, 0, "record", "master", queue="t/0", lo=0, hi=100, value=5_000, message="m0 k")
+    drawn = [questions.chosen(str(seed), "master", [one], [], frozenset({"key"})) for seed in range(40)]
+    fields = [each.fields for asked in drawn for each in asked]
+    assert {each["maxNum"] for each in fields} == {"1", "2", "64"}
+    assert {each["beginTimestamp"] for each in fields} == {"0", "4000", "5000", "5001"}
+    assert {each["endTimestamp"] for each in fields} == {"4000", "5000", "6000", str(questions.FOREVER)}
+
+
+def test_an_expired_message_is_asked_for_by_key_and_by_id() -> None:
+    one = Event(0, 0, "record", "master", queue="t/0", lo=4_096, hi=4_196, value=5_000, message="m9")
+    kinds = frozenset({"nobody's key", "bad id"})
+    drawn = [each for seed in range(40) for each in questions.chosen(str(seed), "master", [one], [], kinds)]
+    assert {each.columns["message"] for each in drawn if each.f == "nobody's key"} == {questions.EARLY}
+    assert 0 in {each.columns["value"] for each in drawn if each.f == "bad id"}
+
+
 def test_over_some_trials_everything_is_asked_and_answered() -> None:
     found = {each.f for number in range(30) for each in answers(str(number))}
     assert found == {"key", "id", "time", "max", "min", "earliest", "runtime", "config", "topic", "newcomer"}

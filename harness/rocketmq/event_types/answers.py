@@ -9,7 +9,7 @@ from ...event_types.text import The, count, plain
 from ...history import column
 
 SUBJECTS = {
-    "key": "for messages with key {0.message} of {0.queue}",
+    "key": "for messages with key {0.message} of {0.queue}{0.window}",
     "id": "for the message at offset {0.value} of its log",
     "time": "for the offset of time {0.value} in {0.queue}",
     "max": "where {0.queue} ends",
@@ -48,16 +48,24 @@ class Answer(OfNode):
     """The requested queue; for key, topic and group only the topic."""
     group: str | None
     asked: int | None = column("value")
-    """For id the offset in the log; for time the time, Unix time in ms."""
+    """For key the most messages; for id the offset in the log; for time the time, Unix time in ms."""
     queue_offset: int | None
     """The offset in the answer to time, max, min and newcomer."""
     lo: int | None
-    """For id the record's own offset in the answer; for earliest the time in the answer, Unix time in ms."""
+    """For key the begin of the time window; for id the record's own offset in the answer; for earliest the time in the
+    answer. Times are Unix times in ms."""
+    hi: int | None
+    """For key the end of the time window."""
     digest: int | None
     """For the record in the answer to id."""
     detail: str | None
-    """JSON: key: offsets and digests of the records; runtime, config: values by name; topic: by queue id first offset,
-    next offset, last store time; group: next offset, progress, last store time; members: client ids."""
+    """JSON: key: offsets and digests of the records, in order; runtime, config: values by name; topic: by queue id
+    first offset, next offset, last store time; group: next offset, progress, last store time; members: client ids."""
+
+    @property
+    def window(self) -> str:
+        """For key, in newer histories."""
+        return "" if self.hi is None else f" (at most {self.asked}, stored in [{self.lo}, {self.hi}])"
 
     def words(self, the: The) -> str:
         found = "" if self.queue_offset is None else f": {count(self.queue_offset)}"

@@ -118,9 +118,9 @@ class Derived(OfReader):
 
     __slots__ = ()
     f: Literal["queues", "index"]
-    status: Literal["same", "lacks", "other", "behind", "form"]
+    status: Literal["same", "lacks", "other", "behind", "form", "slots"]
     """The first difference: a record lacks its entry; an entry is other than its record's; a queue continues behind the
-    log's last record; an index file has another form than RocketMQ's."""
+    log's last record; an index file has another form than RocketMQ's, or counts each entry as a used slot."""
     lo: int
     hi: int
     """The compared range of the log; for a difference that of the record."""
@@ -140,6 +140,10 @@ class Checkpoint(OfReader):
     __slots__ = ()
     queues_ms: int = column("value")
     """The store time up to which the queues are durable, from the file; 0: none yet."""
+    log_ms: int | None = column("lo")
+    """The same for the log, in newer histories."""
+    index_ms: int | None = column("hi")
+    """The same for the full files of the key index."""
 
     def words(self, the: The) -> str:
         return f"store reader: the checkpoint of {self.node} has its queues durable up to {self.queues_ms} ms"

@@ -10,6 +10,7 @@ from .scope import PRODUCERS, QUEUES
 
 WORDS = {
     "keys": "with several keys",
+    "repeated-key": "that names a key twice",
     "unique": "with nothing but a client's own id for a key",
     "foreign": "with a key and a tag beyond ASCII",
     "empty": "without a body",

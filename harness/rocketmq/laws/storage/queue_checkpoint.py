@@ -4,7 +4,7 @@ A start after a crash dispatches messages stored after the checkpoint's time aga
 one that is too new loses messages.
 
 Checks:
-- The time is not later than the newest record's.
+- The time is not later than the newest record's; neither are the times for the log and the key index.
 - It advances within the flush rounds: with flushConsumeQueueLeastPages=0 each round of flushIntervalConsumeQueue
   records its progress, else one each flushConsumeQueueThoroughInterval. A round flushes one file of each queue, so
   there may be one more per file, and two thorough ones.
@@ -80,9 +80,10 @@ class QueueCheckpoint(Law):
             return
         self.judged += 1
         newest = max(each.store_ms for each in records)
-        if event.queues_ms > newest:
-            what = f"queues are durable up to {event.queues_ms} ms, but its newest message is of {newest} ms"
-            self.violate(event, f"the checkpoint of {node} records that {what}", since=None)
+        for name, ms in (("queues are", event.queues_ms), ("log is", event.log_ms), ("index is", event.index_ms)):
+            if ms is not None and ms > newest:
+                what = f"{name} durable up to {ms} ms, but its newest message is of {newest} ms"
+                self.violate(event, f"the checkpoint of {node} records that {what}", since=None)
         due = self._due(event, len(records))
         queued = [number for number, each in enumerate(records) if due is not None and _is_queued(each, due.upto)]
         if due is None or not queued:

@@ -4,12 +4,13 @@ Each audit of a running node, also the master, derives queues and index from the
 
 Checks:
 - No entry differs from its record (offset, size, tags code or delivery time). No key hash leads to a record without the
-  key. Index files have RocketMQ's format.
+  key. Index files have RocketMQ's format: headers tell first and last message, used slots and entries.
 - No record lacks its entry or keys once the node must have dispatched it (see ``dispatched``).
 - No queue continues after the log's last record of it.
 Abstains when:
 - A black box crashed: its index may lack or keep entries, and its queues may hold entries behind their ends.
 - A lying disk has damaged the store, the slave diverged (see ``logs``), or the log begins before a promoted slave's.
+- For used slots: the broker is RocketMQ before 4.7.1, which counts one for each entry.
 - For delivery times: the store was dispatched with several values of messageDelayLevel.
 Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
 """
@@ -20,6 +21,8 @@ from ...event_types.log import Derived
 from ...known.circumstances import DIVERGED, LEVELS_CHANGED, LONGER
 from ...known.derived_under import DELAYED
 from ...law import Law
+
+SLOTS_COUNTED_SINCE = (4, 7, 1)
 
 
 class QueueIsItsLog(Law):
@@ -37,6 +40,8 @@ class QueueIsItsLog(Law):
         if LIED in known.stores.suffered(node):
             return
         if event.f == "index" and not known.keeps_index(node):
+            return
+        if event.status == "slots" and known.is_older(node, SLOTS_COUNTED_SINCE):
             return
         is_delayed = event.status == "other" and (event.detail or "").startswith(DELAYED)
         if is_delayed and self.abstains(event, LEVELS_CHANGED):

@@ -104,3 +104,14 @@ def test_where_a_fault_had_hold_of_the_node_or_its_log_was_another_nothing_is_du
 def test_a_stall_of_the_machine_excuses_lateness() -> None:
     late = waiting(1).stall(2_000).after(2_600)
     assert_unknown(QueueCheckpoint, read(late, 0, 7))
+
+
+@pytest.mark.parametrize(("column", "name"), [("lo", "log"), ("hi", "index")])
+def test_neither_log_nor_index_is_durable_beyond_the_newest_message(column: str, name: str) -> None:
+    def told(ms: int) -> H:
+        history = read(waiting(1), 0, 5, 7)
+        history.events[-1] = history.events[-1]._replace(**{column: ms})
+        return history
+
+    assert_holds(QueueCheckpoint, told(7))
+    assert_broken(QueueCheckpoint, told(8), f"{name} is durable up to 8 ms, but its newest message is of 7 ms")
