@@ -21,8 +21,7 @@ HEAD = """<!-- Made by python -m pairproof.chaos.rocketmq.inherited_page; change
 
 # Inherited bugs
 
-Upstream bugs that the reference keeps on purpose, since clients and operators meet them. Do not read them as promises:
-the law in each row tolerates its bug.
+Upstream bugs that the reference keeps on purpose. Do not read them as promises: the law in each row tolerates its bug.
 
 """
 COLUMNS = ("apache/rocketmq", "versions", "what happens", "law", "kept in `reference/`")
