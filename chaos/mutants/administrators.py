@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ...reference.core.config_file import ConfigFile
 from ...reference.core.processors.administration import Administration
 from ...reference.core.requests import Request
 from ...reference.core.topics import TopicTable
 from ...reference.wire import remoting
 from ...reference.wire.bodies import TopicConfig
 from .mutant import seeded, seeded_in
+
+TOPICS_FILE = "topics.json"
 
 
 @seeded("master", "meta-as-administered", "with a topic also deletes the one created before it")
@@ -53,6 +56,32 @@ class FailsOverDeletedTopics(Administration):
         self.check_own_topic(name)
         self.parts.topics.remove(name)
         request.refuse(remoting.SYSTEM_ERROR, "java.lang.NullPointerException")
+
+
+class TakesForDurable(ConfigFile):
+    def save(self, data: bytes) -> bool:
+        self._durable = True
+        return super().save(data)
+
+
+@seeded("master", "meta-as-administered", "makes a table that was never flushed its backup", seen_in="4.4.0 to 5.5.0")
+class BacksUpUnflushed(TopicTable):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.file = TakesForDurable(self.file.disk, TOPICS_FILE)
+
+
+class OnlyWritten(ConfigFile):
+    @property
+    def names(self) -> list[str]:
+        return []
+
+
+@seeded("master", "meta-as-administered", "never flushes its topics", seen_in="4.4.0 to 5.5.0")
+class NeverFlushesTopics(TopicTable):
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.file = OnlyWritten(self.file.disk, TOPICS_FILE)
 
 
 ADMINISTRATORS = seeded_in(__name__)

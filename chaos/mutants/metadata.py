@@ -94,6 +94,14 @@ class SavesTheSame(MetadataSync):
         return super()._take(table, body)
 
 
+@seeded("slave", "meta-version-gate", "saves its topics every 10 s, changed or not")
+class SavesBetweenSyncs(MetadataSync):
+    def _schedule_next(self) -> None:
+        super()._schedule_next()
+        self.parts.topics._changed = True
+        self.parts.topics.save()
+
+
 @seeded("slave", "meta-version-gate", "copies groups without saving them")
 class TakesUnsaved(GroupTable):
     def apply_from_master(self, entries: Mapping[str, SubscriptionGroupConfig], version: DataVersion) -> bool:

@@ -14,12 +14,12 @@ from ...reference.core.config import BrokerConfig
 from ...reference.core.processors.pulling import Pulling
 from ...reference.core.reading import Found, Reader
 from ...reference.core.registration import PERIOD, Registration
-from ...reference.core.routes import RouteTable
+from ...reference.core.routes import Identity, Master, RouteTable
 from ...reference.core.store import MessageStore
 from ...reference.ports import Conn
 from ...reference.wire.bodies import SubscriptionGroupConfig
 from ...reference.wire.bodies_client import MessageQueue
-from ...reference.wire.bodies_route import BrokerData, TopicRouteData
+from ...reference.wire.bodies_route import BrokerData, RegisterBrokerBody, TopicRouteData
 from .mutant import CONSUMER, seeded, seeded_in
 
 BLOCKED_NS = 30 * SECOND
@@ -142,6 +142,28 @@ class RegistersOnce(Registration):
     def on_timer(self, key: Hashable) -> None:
         if key != PERIOD:
             super().on_timer(key)
+
+
+@seeded("master", "route-reported", "never again registers at a name server that failed once", seen_in="4.0")
+class GivesNameServersUp(Registration):
+    def _ended(self, address: str, number: int, outcome: Outcome) -> None:
+        super()._ended(address, number, outcome)
+        if outcome.answer is None:
+            self.name_servers = tuple(each for each in self.name_servers if each != address)
+
+
+@seeded("names", "route-expiry", "a name server lists a broker only from its second registration on")
+class ListsAtTheSecond(RouteTable):
+    def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
+        known = super().register(who, conn, ha_address, body, now)
+        if known is not None and conn not in self.met:
+            self.met.add(conn)
+            self._forget(who.address)
+        return known
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.met: set[Conn] = set()
 
 
 # The addresses of the pair's own network.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...reference.client.process_queue import ProcessQueue
 from ...reference.client.rebalancing import Rebalancing
+from ...reference.client.sending_back import SendingBack
 from ...reference.core.processors.send_back import FIRST_RETRY_LEVEL, SendBack
 from ...reference.core.requests import Request
 from ...reference.core.topics import retry_topic
@@ -72,6 +74,12 @@ class TakesNoRetries(Rebalancing):
     def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
         is_retry = topic == retry_topic(self.shared.settings.group)
         return [] if is_retry else super().share(topic, clients)
+
+
+@seeded(CONSUMER, "client-paced", "a consumer sends a message back again as soon as that has failed")
+class SendsBackAtOnce(SendingBack):
+    def _later(self, held: ProcessQueue, message: Record) -> None:
+        self.shared.alarms.after(0, "back", held.queue, message.queue_offset)
 
 
 SENT_BACK = seeded_in(__name__)

@@ -37,6 +37,7 @@ DEFAULTS: Mapping[str, Scalar] = MappingProxyType({
     "inSyncReplicas": 0,
     "haPushes": "written",
     "haCutReports": "closes",
+    "tableSaves": "flushed",
     "brokerIP2": "",
     "namesrvAddr": "",
     "registerNameServerPeriod": 30_000,

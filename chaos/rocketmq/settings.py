@@ -13,7 +13,7 @@ from dataclasses import asdict
 from ...harness.trials.schedule import as_text
 from ...reference.core.config import BrokerConfig
 
-OURS = ("rocketmqVersion", "haPushes", "haCutReports", "totalMemory")
+OURS = ("rocketmqVersion", "haPushes", "haCutReports", "tableSaves", "totalMemory")
 ZERO_IS_THE_DEFAULT = "inSyncReplicas"
 """Here 0 stands for a version's own value; RocketMQ would read it as a number."""
 COMMON: Mapping[str, object] = {

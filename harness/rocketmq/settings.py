@@ -124,6 +124,21 @@ def has_pool(settings: Settings) -> bool:
     return is_cached and is_on(settings, POOL)
 
 
+PERIODS_MS = (10_000, 60_000)
+"""RocketMQ clamps registerNameServerPeriod to these."""
+
+
+def registration_ms(settings: Settings) -> int:
+    """How often a broker registers with its name servers."""
+    least, most = PERIODS_MS
+    return max(least, min(int(settings.get("registerNameServerPeriod", 30_000)), most))
+
+
+def flushes_tables(settings: Settings) -> bool:
+    """Whether a node promises to flush its tables after each save, as the reference does and RocketMQ does not."""
+    return settings.get("tableSaves") == "flushed"
+
+
 def refuses_reads(settings: Settings) -> bool:
     """Whether a slave with these settings answers pulls as busy: a 5.x slave with slaveReadEnable off."""
     return version(settings) >= (5,) and not is_on(settings, "slaveReadEnable")

@@ -14,6 +14,7 @@ from .template import (
     Template,
     advance,
     batch,
+    change,
     cold,
     delayed,
     edge_case,
@@ -210,5 +211,47 @@ STORES = (
         "a message of each delay level",
         {},
         (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
+    ),
+    Template(
+        # The second change replaces a table that no flush has made durable yet.
+        "power fails between two changes of a table",
+        {"lab.flushMicros": 20_000},
+        (
+            change("topic", number=0, queues=2), change("group", group=0, slowly=1, broker=0), advance(2_000),
+            *(change("topic", number=number, queues=2) for number in (1, 2)), advance(10),
+            fault("power_loss", node="master", keep="none"), advance(500), heal("power_loss"), advance(1_000),
+        ),
+    ),
+    Template(
+        # The log then needs one more file, for which the disk has no space.
+        "a disk is full when a message is sent back",
+        {"mappedFileSizeCommitLog": 1_024},
+        (
+            Op("fail_consume", {"consumer": 0, "every": 1, "times": 3, "level": 1, "most": 2}), advance(3_000),
+            fault("disk_full", node="master"), send(0), send(0), send(0), advance(12_000), heal("disk_full"),
+            advance(16_000),
+        ),
+    ),
+    Template(
+        # The next record begins at the end of the window of 64 KiB in which recovery searches for one.
+        "power fails in a record that is as long as a window",
+        {"mappedFileSizeCommitLog": 262_144, "haTransferBatchSize": 32_768, "brokerRole": "ASYNC_MASTER"},
+        (
+            send(0), advance(11_000), send(0, size=65_404), send(1), advance(20),
+            fault("power_loss", node="master", keep="hole"), advance(100), heal("power_loss"), advance(3_000), send(0),
+        ),
+    ),
+    Template(
+        # Frames begin inside records, since the master sends what has just been flushed.
+        "a slave has larger files than its master, and is sent pieces",
+        {
+            "haPushes": "flushed", "haTransferBatchSize": 100, "mappedFileSizeCommitLog": 4_096,
+            "lab.slaveFileSize": 8_192, "flushCommitLogLeastPages": 0,
+        },
+        (
+            send(0, size=900), advance(600), send(0, size=420), advance(6_000), send(1, size=1_700), send(0, size=900),
+            advance(21_000), send(1, size=420), advance(6_000),
+        ),
+        alone=True,
     ),
 )  # fmt: skip

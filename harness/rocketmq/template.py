@@ -73,6 +73,11 @@ def topic(queues: int, node: str) -> Op:
     return Op("topic", {"number": 0, "queues": queues, "node": node})
 
 
+def change(what: str, **args: Scalar) -> Op:
+    """An administrator changes a topic or group at the master."""
+    return Op(what, {"node": "master", **args})
+
+
 def group(number: int, broker: int, node: str) -> Op:
     """An administrator sets the broker from which a group normally reads."""
     return Op("group", {"group": number, "slowly": 1, "broker": broker, "node": node})

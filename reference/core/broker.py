@@ -333,7 +333,10 @@ class Broker:
 
     def _saved(self, table: str, file: ConfigFile) -> None:
         self.watcher.persisted(table)
-        self.io.flush(file.names, (CONFIG, table, file.saves))
+        if self.config.tableSaves == "flushed":
+            self.io.flush(file.names, (CONFIG, table, file.saves))
+        else:
+            file.flushed(file.saves)
 
     def _found_master(self, address: str, ha_address: str) -> None:
         """A name server reported the master; empty if it knows none: then the last HA address remains."""

@@ -1,10 +1,10 @@
 """Broker settings with RocketMQ's names and 4.9 defaults, as in a properties file.
 
-Four are ours: ``rocketmqVersion`` selects the version line of the replication path; ``haPushes`` whether slaves get all
+Five are ours: ``rocketmqVersion`` selects the version line of the replication path; ``haPushes`` whether slaves get all
 written bytes (RocketMQ) or only flushed ones; ``haCutReports`` whether a slave closes the connection after a partial
-write of a report (RocketMQ) or waits; ``totalMemory`` the machine's memory in bytes, against which a reader's lag is
-measured. The program reads that from its machine or container unless a file sets it; the default suits a simulated
-machine.
+write of a report (RocketMQ) or waits; ``tableSaves`` whether saved tables are flushed or only written (RocketMQ);
+``totalMemory`` the machine's memory in bytes, against which a reader's lag is measured. The program reads that from its
+machine or container unless a file sets it; the default suits a simulated machine.
 
 Attributes have RocketMQ's spelling, for readers of ``broker.conf``. Times are milliseconds, sizes bytes. Only settings
 that this broker uses are here; the shell handles other valid keys.
@@ -33,6 +33,7 @@ MAY_BE_ZERO = (
 )  # fmt: skip
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
+TABLE_SAVES = ("flushed", "written")
 MAX_NUMBER = (1 << 31) - 1
 MAX_MEMORY = (1 << 63) - 1
 HOST = re.compile(r"[\w.-]+")
@@ -68,6 +69,7 @@ class BrokerConfig:
     inSyncReplicas: int = 0
     haPushes: str = "written"
     haCutReports: str = "closes"
+    tableSaves: str = "flushed"
     brokerIP2: str = ""
     namesrvAddr: str = ""
     registerNameServerPeriod: int = 30_000
@@ -96,7 +98,7 @@ class BrokerConfig:
     def __post_init__(self) -> None:
         choices = {
             "brokerRole": ROLES, "flushDiskType": FLUSH_TYPES, "haPushes": PUSHES, "haCutReports": CUT_REPORTS,
-            "rocketmqVersion": tuple(VERSIONS),
+            "tableSaves": TABLE_SAVES, "rocketmqVersion": tuple(VERSIONS),
         }  # fmt: skip
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:

@@ -129,6 +129,12 @@ class ConsumeQueue:
 
         The first or last message if all were stored later or earlier; the next offset without any; 0 if ``store_ms`` is
         negative (unreadable).
+
+        Inherited: 2661, 5752 (4.x): a time after the last message finds that message, not the queue's end.
+        Law: ``query-offsets``.
+
+        Inherited: 5445 (4.x): among messages of one batch, or of one millisecond, the search stops at any of them.
+        Law: ``query-offsets``.
         """
         low, high = self.first, self.next_offset - 1
         before: tuple[int, int] | None = None

@@ -16,7 +16,11 @@ MAX_KEYS = 100_000
 
 
 class ConsumerOffsets:
-    """Offsets by ``topic@group`` and queue. ``table`` is read-only; a sync replaces it in one step."""
+    """Offsets by ``topic@group`` and queue. ``table`` is read-only; a sync replaces it in one step.
+
+    Inherited: 8239 (4.x, 5.x before PR 8240): progress may pass the durable end of the log, and offsets that a crash
+    took are given again, so a group skips new messages. Law: ``deliver-no-loss``.
+    """
 
     def __init__(self, disk: WholeFiles) -> None:
         self.file = ConfigFile(disk, "consumerOffset.json")
@@ -50,7 +54,14 @@ class ConsumerOffsets:
         return beans.encode(bodies.ConsumerOffsets(self.table))
 
     def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
-        """On a slave: replace each topic@group that the master names, and save."""
+        """On a slave: replace each topic@group that the master names, and save.
+
+        Inherited: 1094 (4.x, 5.x): a master that returns with older progress overwrites newer progress of its slave, so
+        groups receive messages again. Law: ``progress-recovers``.
+
+        Inherited: 7263 (4.x, 5.x): progress of a group that was deleted at the master stays on the slave.
+        Law: ``meta-converges``.
+        """
         self.table = {**self.table, **{key: dict(queues) for key, queues in offsets.items()}}
         self.changed = True
         self.save()

@@ -111,7 +111,11 @@ class HaMaster:
         return self.log.flushed if self.flushed_only else self.log.end
 
     def start_offset(self, reported: int) -> int | None:
-        """Where the copy of a peer with this first report starts; None refuses it."""
+        """Where the copy of a peer with this first report starts; None refuses it.
+
+        Inherited: 3661, 9580 (4.x, 5.x): an empty slave receives the master's last file only, not what is before it.
+        Law: ``ha-start-offset``.
+        """
         if reported == 0:
             limit = self.push_limit()
             return limit - limit % self.log.file_size

@@ -49,6 +49,10 @@ def test_a_few_schedules_are_chosen_that_reach_every_law_twice_where_they_can() 
 
     cheap, dear, other, useless = candidate(10, "ab"), candidate(900, "ab"), candidate(50, "bc"), candidate(1, "")
     assert make_corpus.chosen([useless, dear, other, cheap]) == [cheap, other, dear]
+    # Beside a present corpus only what that lacks, and each part of a law once.
+    assert make_corpus.chosen([useless, dear, other, cheap], [cheap]) == [other]
+    parts = [make_corpus.Candidate(corpus()[0], events, frozenset({"a judged: power"})) for events in (9, 8)]
+    assert make_corpus.chosen(parts) == parts[1:]
 
 
 @pytest.mark.parametrize("seconds", ["0.01", pytest.param("2", marks=pytest.mark.nightly)])

@@ -320,6 +320,7 @@ class Consumption:
         if of_machine and node == MASTER and "append" not in self.known.observes:
             # Its losses are unknown.
             self._replaced = True
+        durable = self.known.tables.durable(OFFSETS, event) if of_machine else None
         since = 0 if of_machine else self._written_since(node, event.t)
         well = event.kind == "stop" and self._stops_well(node, event.t)
         # In real time a save may be recorded after the kill.
@@ -328,7 +329,9 @@ class Consumption:
             if where != node:
                 continue
             register.went_down(is_exact)
-            if of_machine:
+            if durable is not None:
+                register.recover(durable.t, event.t)
+            elif of_machine:
                 register.forget(event.t)
             else:
                 register.recover(event.t if well else since, event.t)

@@ -1,7 +1,8 @@
 """The progress of a group that a broker's table may have, and that it shows.
 
-Left out: a table after a machine's crash, which is unknown until the next commit. Sources: ConsumerOffsetManager (a
-commit overwrites any value), SlaveSynchronize (replaces the entries of the master's topics and groups).
+After a machine's crash a table is unknown until the next commit, unless the broker promises to flush it. Sources:
+ConsumerOffsetManager (a commit overwrites any value), SlaveSynchronize (replaces the entries of the master's topics and
+groups).
 """
 
 from __future__ import annotations

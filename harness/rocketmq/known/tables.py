@@ -1,8 +1,8 @@
 """The possible topics and groups of each broker's tables, given the administrators' calls, and the names in use.
 
 A broker saves its table at each change, before it answers. So a change that was answered without a fault of the broker
-survives its process; after anything else, a machine's crash, or a replaced store, every earlier value of the name is
-possible. A sync replaces a slave's table.
+survives its process, and its machine if the broker flushes its tables (:meth:`Tables.durable`). After anything else, or
+if the store was replaced, every earlier value of the name is possible. A sync replaces a slave's table.
 
 Unobserved clients may change a table: then the broker saves more often than known calls explain, see
 :meth:`Tables.administered`.
@@ -19,11 +19,14 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...event_types.client import Consumer, Fail, Info, Invoke, Ok
 from ...event_types.node import Crash, Stop, Wipe
+from ...history import MS
+from ..contract import LIED
 from ..event_types.metadata import Persist, Sync
+from ..settings import flushes_tables
 from ..topology import MASTER, SLAVES
 from .metadata import CHANGES, DELETES, DONE, GROUPS, TOPICS, Name, topic_of
 from .possible import Possible
@@ -35,11 +38,22 @@ FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whi
 Value = tuple[int, ...]
 """For the fields of an entry."""
 ABSENT: Value = ()
+FLUSHED_NS = 1_000 * MS
+"""The time of a save to reach the disk, besides the lab's longest flush."""
 _seq = attrgetter("seq")
 
 
+class Durable(NamedTuple):
+    """A table that outlives a crash of its machine."""
+
+    t: int
+    """When it was saved or read, ns."""
+    until: int
+    """The next save of the table, which may be lost, or the node's end (``seq``)."""
+
+
 class Entry(Possible[Value]):
-    __slots__ = ("explained", "is_solid", "since")
+    __slots__ = ("explained", "is_solid", "lost_power", "since")
 
     def __init__(self) -> None:
         super().__init__(ABSENT)
@@ -49,6 +63,8 @@ class Entry(Possible[Value]):
         """How many saves since then are explained by calls for other names."""
         self.is_solid = True
         """Whether it was certainly saved."""
+        self.lost_power = False
+        """Whether the broker has read it from its disk after a power loss."""
 
     def everything(self) -> set[Value]:
         return self.possible_since(0) or set()
@@ -104,6 +120,29 @@ class Tables:
         saves = self._saves.get((node, table), [])
         return saves[bisect_right(saves, since, key=_seq) :]
 
+    def durable(self, table: str, end: Crash | Stop) -> Durable | None:
+        """The last saved table that a master without power certainly has on its disk; None if nothing is certain.
+
+        A flush belongs to each save, and takes longer on a faulty disk. A backup is durable: a save that is not flushed
+        yet replaces the table, not its backup. A start flushes what it reads.
+        """
+        known, node = self._known, end.node
+        down, started = known.nodes.down[node], known.nodes.last_start(node)
+        faulty = any(each.node == node and each.t < down.t for each in known.disturbances.active.values())
+        if node != MASTER or end.status == LIED or not flushes_tables(known.config.get(node, {})) or faulty:
+            return None
+        bound = FLUSHED_NS + known.flush_ns
+        if known.disturbances.ended.get(node, -1) >= started or known.disturbances.stall(down.t - bound, end.t):
+            return None
+        until, seq = down.t, down.seq
+        for save in reversed(self.saved(node, table)):
+            if save.t <= started:
+                break
+            if until - save.t >= bound:
+                return Durable(save.t, seq)
+            until, seq = save.t, save.seq
+        return Durable(started, seq)
+
     def asked(self, node: str, table: str) -> Sync | None:
         """A slave's request for a table that it may not have applied yet."""
         return self._asked.get((node, table))
@@ -143,7 +182,7 @@ class Tables:
         beside = entry.end(event, event.seq)
         if beside is None:
             return
-        entry.since, entry.explained = event.seq, 0
+        entry.since, entry.explained, entry.lost_power = event.seq, 0, False
         entry.is_solid = self._known.disturbances.is_unaffected(node, begun.call.t)
         # Deleting a missing name saves nothing, and neither does an unchanged value.
         changes = ABSENT not in before if event.f in DELETES else before != entry.settled
@@ -178,11 +217,13 @@ class Tables:
         for name, brokers in self._entries.items():
             entry = brokers.get(event.node)
             if entry is not None:
-                is_kept = entry.is_solid and not of_machine
+                durable = self.durable(name[0], event) if of_machine else Durable(event.t, event.seq)
+                is_kept = entry.is_solid and durable is not None
                 coming = self._coming(name, event.node)
-                entry.recover(event.seq if is_kept else 0, event.seq)
+                entry.recover(durable.until if is_kept and durable is not None else 0, event.seq)
                 entry.become((entry.settled or set()) | coming, event.seq)
                 entry.since = entry.since if is_kept else None
+                entry.lost_power |= of_machine
         self._asked = {key: asked for key, asked in self._asked.items() if key[0] != event.node}
 
     def wiped(self, event: Wipe) -> None:

@@ -3,10 +3,12 @@
 Checks:
 - In each reading, a name that administrators created or changed there, and that no other client uses, has the requested
   values; a deleted one is absent. Calls for other names and restarts change nothing.
+- The same after a power loss for what a broker that flushes its tables saved a second before, by the slowest flush.
 Abstains when:
 - The master saved its table more often than calls for other names explain: an unrecorded client may have changed it.
 - A call for the name is in flight or has no known result, in the master's present incarnation.
-- The machine crashed, or the store was replaced.
+- The store was replaced, or the machine crashed: if the broker flushes its tables (``tableSaves``), only the changes
+  that its disk need not have had.
 - A fault affected the master during the change, and that process has ended: a full disk saves nothing.
 - The value is neither a topic's number of queues nor a group's two broker ids.
 Source: TopicConfigManager.updateTopicConfig, deleteTopicConfig, SubscriptionGroupManager: each persists before the
@@ -23,17 +25,20 @@ from ...known.tables import ABSENT, FIELDS, Value
 from ...law import Law
 from ...topology import MASTER
 
+CHANGES, POWER = "changes", "power losses"
+
 
 class MetaAsAdministered(Law):
     id = "meta-as-administered"
     promise = "A master's topics and groups are as its administrators left them, and deleted ones are gone."
     source = "TopicConfigManager.updateTopicConfig, deleteTopicConfig; SubscriptionGroupManager"
     needs = frozenset({"invoke", "ok", "fail", "table", "persist"})
+    parts = (CHANGES, POWER)
 
     @only(TOPICS, GROUPS, node=MASTER)
     def on_table(self, event: Table) -> None:
         for name, entry in self.known.tables.administered(event.f):
-            self.judged += 1
+            self.judge_part(POWER if entry.lost_power else CHANGES)
             found, possible = _held(event, name), entry.settled
             if possible is not None and found not in possible:
                 wanted = " or ".join(sorted(map(_shown, possible)))

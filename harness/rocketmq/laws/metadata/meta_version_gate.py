@@ -6,12 +6,14 @@ Checks:
 - A step is not *same* if the master saved the table after both agreed and before the request, without a fault. A full
   disk may delay a save by flushConsumerOffsetInterval.
 - An applied table is saved at once, before any other event of the sync, if no fault affects the slave.
-- A *same* step saves nothing, except what a full disk had delayed.
+- A *same* step saves nothing, except what a full disk had delayed. Neither does a slave between two syncs, after its
+  first agreement with its master.
 - If the slave's result is not recorded, it saves the table once before its next request, and once more for each topic
   and group that clients may have made it create.
 Abstains when:
 - The step is the first one of an incarnation.
 - A machine crash or a full disk took the change.
+- Between two syncs: a fault affected the slave since its start, or an administrator ever tried to change it.
 Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.
 """
 
@@ -19,14 +21,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....event_types.client import Invoke
 from ....event_types.node import Crash, Start, Stop, Wipe
 from ....history import MS, Event
-from ....judging.law import EVERY
+from ....judging.law import EVERY, EventFilter, only
 from ...event_types.metadata import Persist, Sync
 from ...known.consumption import PERSIST_MS
 from ...known.deadlines import is_instant
-from ...known.metadata import GROUPS, TOPICS
-from ...topology import MASTER
+from ...known.metadata import CHANGES, GROUPS, TOPICS
+from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, MetadataLaw
 
 
@@ -59,13 +62,14 @@ class MetaVersionGate(MetadataLaw):
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
-    awaits = {"sync": EVERY}
+    awaits = {"sync": EVERY, "invoke": EventFilter(frozenset(CHANGES), but=frozenset(NO_SLAVES))}
 
     def begin(self) -> None:
         super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
         self.answers: dict[str, Answered] = {}
         """By slave: the answer that it may still apply."""
+        self.administered: set[str | None] = set()
 
     # Steps.
 
@@ -119,6 +123,10 @@ class MetaVersionGate(MetadataLaw):
 
     # Changes.
 
+    @only(*CHANGES, but=NO_SLAVES)
+    def on_invoke(self, event: Invoke) -> None:
+        self.administered.add(event.node)
+
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
         if node == MASTER:
@@ -142,6 +150,11 @@ class MetaVersionGate(MetadataLaw):
             copy.applied = None
         elif same is not None and (same.seq, same.t) == (event.seq - 1, event.t):
             self._violate_save(event)
+        elif copy.agreed is not None and node not in self.administered:
+            self.judged += 1
+            if self.known.disturbances.is_unaffected(node, self.known.nodes.last_start(node)):
+                what = f"{node} saved its {table} between two syncs, though nothing had changed them"
+                self.violate(event, what, since=copy.agreed.done.t)
 
     def _judge_save(self, answered: Answered, event: Persist) -> None:
         answered.saves += 1

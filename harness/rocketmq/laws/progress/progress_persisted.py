@@ -7,7 +7,9 @@ Checks:
 - An orderly stop of an undisturbed broker writes the table.
 Abstains when:
 - The broker is a slave: its sync overwrites the table.
-- The machine lost power (the table need not be on disk), or the store was replaced.
+- The machine lost power, and the broker does not flush its tables; otherwise the last write that the disk certainly
+  had counts.
+- The store was replaced.
 Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
 """
 

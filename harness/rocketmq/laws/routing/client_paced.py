@@ -9,11 +9,14 @@ Checks:
 - A consumer that shares queues requests its group's members when its first heartbeats are answered, then every 20 s, 3
   s after a failed request, and within a second of a change notification; never twice within a second.
 - No such request is in flight for longer than 3 s, or given up sooner.
+- A message that could not be sent back (``back``) is sent back again 5 s later, not sooner.
 Abstains when:
 - The lab is a real-time one (not applicable): its clients do not record this.
 - The client ends: a request is overdue only ``LEAVING_NS`` after its deadline.
+- The queue changes hands between two send-backs of its message.
 Source: MQClientInstance.startScheduledTask, RebalanceService, ClientConfig (pollNameServerInterval,
-heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s); the pace after failures is that of the lab's clients.
+heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s), ConsumeMessageConcurrentlyService.submitConsumeRequestLater
+(5 s); the pace after failures of other calls is that of the lab's clients.
 """
 
 from __future__ import annotations
@@ -21,12 +24,13 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from ....event_types.client import Consumer, Fail, Info
+from ....event_types.client import Assign, Consumer, Fail, Info
 from ....event_types.machine import Lab, Mark
 from ....history import MS, Event
-from ....judging.law import CONVENTION, EVERY
-from ...event_types.groups import Ask
+from ....judging.law import CONVENTION, EVERY, only
+from ...event_types.groups import Ask, Back
 from ...law import Law
+from ...topology import OTHER
 
 BEAT_NS = 30_000 * MS
 ROUTE_NS = 30_000 * MS
@@ -36,6 +40,8 @@ MEMBERS_NS = 20_000 * MS
 REST_NS = 1_000 * MS
 LEAVING_NS = 15_000 * MS
 """A leaving client's route request (3 s), commits (5 s) and goodbyes (3 s)."""
+AGAIN_NS = 5_000 * MS
+SEND_BACKS = "repeated send-backs"
 ANSWERED = frozenset({"answered", "none"})
 BEAT, MEMBERS, ROUTE = "beat", "members", "route"
 ROUTE_OF = "route of "
@@ -103,12 +109,14 @@ class ClientPaced(Law):
     kind = CONVENTION
     promise = (
         "Clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their group's "
-        "members every 20 s and within a second of a change; and no more often than that."
+        "members every 20 s and within a second of a change; and no more often than that. A failed send-back is tried "
+        "again after 5 s."
     )
     source = "MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl"
     needs = frozenset({"ask", "consumer"})
     ignored_nodes = frozenset()
     awaits = {"ask": EVERY, "consumer": EVERY}
+    parts = (SEND_BACKS,)
     timed = True
 
     def begin(self) -> None:
@@ -116,6 +124,8 @@ class ClientPaced(Law):
         self.masters: set[str] = set()
         self.names: set[str] = set()
         """Masters and broker names of all routes."""
+        self.not_sent_back: dict[tuple[int, str, int], int] = {}
+        """By process, queue and queue offset: when a message could last not be sent back, ns."""
 
     def on_lab(self, event: Lab) -> None:
         self.applicable = not event.in_real_time
@@ -126,6 +136,24 @@ class ClientPaced(Law):
             self.clients[event.process] = Client(event.group, event.f != "broadcasting")
         else:
             self.clients.pop(event.process, None)
+
+    @only(but=(OTHER,))
+    def on_back(self, event: Back) -> None:
+        message = event.process, event.queue, event.queue_offset
+        if event.f == "asked":
+            failed = self.not_sent_back.pop(message, None)
+            if failed is not None:
+                self.judge_part(SEND_BACKS)
+                if event.t - failed < AGAIN_NS - self._slack:
+                    what = f"client {event.process} sends {event.message} of {event.queue} back again"
+                    self.violate(event, f"{what} {(event.t - failed) // MS} ms after that failed, not 5 s", failed)
+        elif event.f != "ok":
+            self.not_sent_back[message] = event.t
+
+    def on_assign(self, event: Assign) -> None:
+        """Its next owner, perhaps the same client, consumes the queue's messages again."""
+        for message in [each for each in self.not_sent_back if each[:2] == (event.process, event.queue)]:
+            del self.not_sent_back[message]
 
     def on_fail(self, event: Fail | Info) -> None:
         client = self.clients.get(event.process)

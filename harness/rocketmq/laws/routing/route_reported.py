@@ -1,37 +1,50 @@
-"""``route-reported``: a master that creates or changes a topic registers it with the name server immediately.
+"""``route-reported``: a broker registers in each period; a master that creates or changes a topic, immediately.
 
 Checks:
+- After the end of each registration, answered or not (``register``), a broker's next one ends within its period, the
+  6 s of a call, and a second.
 - For each topic that an administrator creates or changes at the master: a registration of the master is answered
   (``register``) between the request and a second after its answer. Master, name server and link have been undisturbed
   from ``SETTLED_NS`` before.
 Abstains when:
+- The broker is a black box, of which only answers are recorded, and it, the name server or their link was disturbed.
+- The broker was paused: this time does not count.
 - The master has never registered: there may be no name server.
 - The change changes nothing in the history, or an earlier one's result is unknown.
 - The broker created the topic itself. The content of the registration is not recorded.
-Source: AdminBrokerProcessor.updateAndCreateTopic, BrokerController.registerIncrementBrokerData.
+Source: BrokerController.start (registerBrokerAll), AdminBrokerProcessor.updateAndCreateTopic,
+BrokerController.registerIncrementBrokerData.
 """
 
 from ....event_types.client import Fail, Info, Ok
-from ....event_types.node import Crash, Stop, Wipe
+from ....event_types.node import Config, Crash, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Register
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
+from ...settings import parse, registration_ms
 from ...topology import MASTER, NAMES
 
 REGISTER_NS = 1_000 * MS
+CALL_NS = 6_000 * MS
+"""registerBrokerTimeoutMills."""
 SETTLED_NS = 10_000 * MS
 """A registration without an answer delays the next one by 6 s."""
 LINK = f"names-{MASTER}"
 UNKNOWN = "unknown"
+CHANGES, PERIODS, FAILURES = "changes", "periods", "periods after a failure"
 
 
 class RouteReported(Law):
     id = "route-reported"
-    promise = "A master that creates or changes a topic registers it with the name server immediately."
-    source = "AdminBrokerProcessor.updateAndCreateTopic: registerIncrementBrokerData"
+    promise = (
+        "A broker registers with the name server in each registration period; a master that creates or changes a topic "
+        "does so immediately."
+    )
+    source = "BrokerController.start: registerBrokerAll; AdminBrokerProcessor: registerIncrementBrokerData"
     needs = frozenset({"invoke", "ok", "register"})
+    parts = (CHANGES, PERIODS, FAILURES)
     timed = True
 
     def begin(self) -> None:
@@ -39,6 +52,17 @@ class RouteReported(Law):
         """By topic: the settings of its last change."""
         self.registered_at = -1
         self.unregistered = Deadlines[Ok](self, self._late)
+        self.periods: dict[str, int] = {}
+        """By broker with a name server: its registration period, ns."""
+        self.next = Deadlines[str](self, self._silent)
+        """By broker: its next registration."""
+        self.failed: set[str] = set()
+        """Brokers whose last registration was not answered."""
+
+    def on_config(self, event: Config) -> None:
+        settings = parse(event.detail or "{}")
+        if settings.get("namesrvAddr") and settings.get("brokerRole"):
+            self.periods[event.node] = registration_ms(settings) * MS
 
     @only("topic", node=MASTER)
     def on_ok(self, event: Ok) -> None:
@@ -53,7 +77,7 @@ class RouteReported(Law):
         if before in (asked.detail, UNKNOWN):
             return
         if self.registered_at >= asked.t:
-            self.judged += 1
+            self.judge_part(CHANGES)
         elif self.registered_at >= 0:
             bound = REGISTER_NS + self.known.healthy_ns
             self.unregistered.begin(event, event.t, bound, MASTER, NAMES, LINK, settled=SETTLED_NS)
@@ -64,18 +88,28 @@ class RouteReported(Law):
 
     on_info = on_fail
 
-    @only(node=MASTER)
     def on_register(self, event: Register) -> None:
-        if event.status == "ok":
+        node = event.node
+        if self.next.close(event, node):
+            self.judge_part(FAILURES if node in self.failed else PERIODS)
+        (self.failed.discard if event.status == "ok" else self.failed.add)(node)
+        if node in self.periods:
+            places = (node, NAMES, f"names-{node}") if self.known.is_a_black_box(node) else ()
+            bound = self.periods[node] + CALL_NS + REGISTER_NS + self.known.healthy_ns
+            self.next.begin(node, event.t, bound, *places, node=node)
+        if node == MASTER and event.status == "ok":
             self.registered_at = event.t
             self.unregistered.report_missed(event)
-            self.judged += len(self.unregistered)
+            for _ in self.unregistered:
+                self.judge_part(CHANGES)
             self.unregistered.clear()
 
-    @only(node=(MASTER, NAMES))
     def on_crash(self, event: Crash | Stop) -> None:
-        self.unregistered.report_missed(event)
-        self.unregistered.clear()
+        self.next.report_missed(event)
+        self.next.pop(event.node, None)
+        if event.node in (MASTER, NAMES):
+            self.unregistered.report_missed(event)
+            self.unregistered.clear()
 
     on_stop = on_crash
 
@@ -85,8 +119,15 @@ class RouteReported(Law):
 
     def end(self, last: Event) -> None:
         self.unregistered.report_missed(last)
+        self.next.report_missed(last)
+
+    def _silent(self, event: Event, node: str, due: Deadline) -> None:
+        late = (event.t - due.since) // MS
+        text = f"{node} runs and has not tried to register for {late} ms; its period is {self.periods[node] // MS} ms"
+        self.judge_part(FAILURES if node in self.failed else PERIODS)
+        self.violate(event, text, due.since, event.t)
 
     def _late(self, event: Event, ok: Ok, due: Deadline) -> None:
-        self.judged += 1
+        self.judge_part(CHANGES)
         late = (event.t - due.since) // MS
         self.violate(ok, f"{ok.message} was changed, and not registered for {late} ms", due.since, event.t)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from histories import Story, assert_broken, assert_holds, assert_vacuous
 
 from pairproof.harness.rocketmq.laws.metadata.meta_as_administered import MetaAsAdministered
@@ -125,3 +126,54 @@ def test_a_restart_undoes_nothing_but_a_machine_crash_may() -> None:
     full.delete(saves=False).fault("disk_full", "master", "off")
     full.killed("master")
     assert_vacuous(LAW, full.read(X=FOUR))
+
+
+def flushing(saves: str = "flushed") -> A:
+    history = A()
+    for node in ("master", "slave"):
+        history.config(node, namesrvAddr="names", rocketmqVersion="4.9.7", tableSaves=saves)
+    history.start("master").start("slave").after(1)
+    return history
+
+
+def dark(history: A, ms: float = 1_000, **loss: object) -> A:
+    """The master's machine loses power, and is back."""
+    history.after(ms).add("crash", node="master", f="machine", **loss)
+    return history.start("master").after(100)
+
+
+def test_what_a_broker_promises_to_flush_outlives_a_power_loss() -> None:
+    assert_holds(LAW, dark(flushing().make()).read(X=FOUR))
+    assert_broken(LAW, dark(flushing().make()).read(T={}), "have X as absent; administrators left it 4/4")
+    assert_broken(LAW, dark(flushing().make().delete()).read(X=FOUR), "administrators left it absent")
+    assert_vacuous(LAW, dark(flushing("written").make()).read(T={}))
+
+
+def test_a_change_that_was_not_flushed_yet_may_be_lost_and_no_earlier_one() -> None:
+    def twice(ms: float) -> A:
+        return dark(flushing().make().after(2_000).make(queues=1), ms)
+
+    for found in (FOUR, ONE):
+        assert_holds(LAW, twice(900).read(X=found))
+    assert_broken(LAW, twice(900).read(T={}), "have X as absent; administrators left it 1/1 or 4/4")
+    assert_broken(LAW, twice(1_001).read(X=FOUR), "have X as 4/4; administrators left it 1/1")
+    # A change of another topic replaces the table, not its backup.
+    busy = flushing().make().after(1_000)
+    for number in range(5):
+        busy.make(f"Y{number}").after(500)
+    assert_broken(LAW, dark(busy, 400).read(T={}), "have X as absent", times=1)
+
+
+@pytest.mark.parametrize("what", ["slow flush", "disk", "lied"])
+def test_a_flush_that_takes_longer_or_fails_saves_nothing(what: str) -> None:
+    history = flushing()
+    if what == "slow flush":
+        history.add("lab", value=0, detail=json.dumps({"lab.flushMicros": 1_000_000, "lab.spread": 2}))
+    if what == "disk":
+        history.fault("slow_disk", "master")
+    loss = {"status": "lied"} if what == "lied" else {}
+    lost = dark(history.make(), 2_900, **loss).read(T={})
+    if what == "slow flush":
+        assert_holds(LAW, lost)
+    else:
+        assert_vacuous(LAW, lost)

@@ -1,7 +1,7 @@
 """Tests of ``meta-version-gate``."""
 
 import pytest
-from histories import Story, assert_broken, assert_holds
+from histories import Story, assert_broken, assert_holds, assert_vacuous
 from histories.tables import named
 
 from pairproof.harness.rocketmq.laws.metadata.meta_version_gate import MetaVersionGate
@@ -10,6 +10,11 @@ from pairproof.harness.rocketmq.laws.metadata.meta_version_gate import MetaVersi
 def agreed() -> Story:
     """One round, after which topics and groups equal the master's."""
     return named().after(3_000).round(topics="applied", groups="applied").after(10_000)
+
+
+def administered() -> Story:
+    """An administrator has tried to change the slave."""
+    return agreed().add("invoke", node="slave", process=7, op=700, f="group", message="GA", detail="{}")
 
 
 def test_an_unchanged_table_is_not_applied_again() -> None:
@@ -22,7 +27,7 @@ def test_an_unchanged_table_is_not_applied_again() -> None:
 
 def test_a_table_that_master_or_slave_changed_is_applied() -> None:
     assert_holds(MetaVersionGate, agreed().persist("topics", "master").round(topics="applied"))
-    assert_holds(MetaVersionGate, agreed().persist("groups", "slave").round(groups="applied"))
+    assert_holds(MetaVersionGate, administered().persist("groups", "slave").round(groups="applied"))
     assert_broken(
         MetaVersionGate, agreed().persist("groups", "master").round(topics="applied", groups="applied"), "took over"
     )
@@ -122,7 +127,6 @@ def test_exactly_the_applied_tables_are_saved() -> None:
         else:
             assert_broken(MetaVersionGate, twice, says)
     assert_broken(MetaVersionGate, agreed().step("topics").persist("topics"), "saved its topics")
-    assert_holds(MetaVersionGate, agreed().step("topics").after(1).persist("topics"))
 
 
 def test_one_answer_causes_one_save() -> None:
@@ -144,3 +148,16 @@ def test_one_answer_causes_one_save() -> None:
         used.persist("topics")
     assert_holds(MetaVersionGate, used)
     assert_broken(MetaVersionGate, used.persist("topics"), "slave saved its topics 6 times after one answer")
+
+
+@pytest.mark.parametrize("f", ["topics", "groups"])
+def test_a_quiet_slave_saves_nothing_between_two_syncs(f: str) -> None:
+    assert_broken(MetaVersionGate, agreed().after(1).persist(f), f"slave saved its {f} between two syncs")
+    assert_broken(MetaVersionGate, agreed().step(f).after(1).persist(f), f"slave saved its {f} between two syncs")
+    for other in ("offsets", "delays"):
+        assert_holds(MetaVersionGate, agreed().after(1).persist(other))
+    assert_holds(MetaVersionGate, administered().after(1).persist(f))
+    assert_vacuous(MetaVersionGate, named().after(1).persist(f))
+    assert_holds(MetaVersionGate, agreed().killed("slave").persist(f).round())
+    full = agreed().fault("disk_full", "slave").fault("disk_full", "slave", "off")
+    assert_holds(MetaVersionGate, full.after(1).persist(f))

@@ -102,3 +102,15 @@ def test_a_clean_stop_keeps_as_much() -> None:
 
 def test_what_is_committed_after_the_return_counts_instead() -> None:
     assert_vacuous(ProgressPersisted, killed(6_100, 2).commit(1).query(1))
+
+
+def test_a_flushed_write_outlives_a_power_loss() -> None:
+    def lost(ms: float, offset: int | None, saves: str = "flushed") -> Story:
+        history = grouped("m0").pull(0, "m0").config("master", tableSaves=saves).commit(1).after(10)
+        history.add("persist", node="master", f="offsets").after(ms).crash("master", "machine").start("master")
+        return history.query(offset)
+
+    assert_holds(ProgressPersisted, lost(1_000, 1))
+    assert_broken(ProgressPersisted, lost(1_000, None), "G had committed 1 of T/0")
+    assert_vacuous(ProgressPersisted, lost(999, None))
+    assert_vacuous(ProgressPersisted, lost(1_000, None, "written"))

@@ -139,3 +139,17 @@ def test_a_consumer_without_a_route_asks_after_3_s() -> None:
 
     assert_holds(ClientPaced, lost(3_000).beat().members())
     assert_broken(ClientPaced, lost(3_001).beat().members(), "asks where T is 1 ms later")
+
+
+def test_a_failed_send_back_is_tried_again_after_5_s() -> None:
+    def again(ms: float, phase: str = "fail") -> Story:
+        return joined().back(phase=phase).after(ms - 1).back().go()
+
+    for phase in ("fail", "info"):
+        assert_holds(ClientPaced, again(5_000, phase))
+        assert_broken(ClientPaced, again(4_999, phase), "sends m0 of T/0 back again 4999 ms after that failed, not 5 s")
+    assert_holds(ClientPaced, again(10, "ok"))
+
+
+def test_the_next_owner_of_a_queue_sends_back_at_once() -> None:
+    assert_holds(ClientPaced, joined().back(phase="fail").assign(0, status="off").assign(0).back().go())

@@ -210,3 +210,21 @@ def test_another_broker_s_name_is_in_the_table_and_in_no_pair_s_route() -> None:
 
     assert_holds(RouteExpiry, three().learned("master").read("master", "other"))
     assert_broken(RouteExpiry, three().read("master"), "other runs")
+
+
+def test_a_registered_broker_is_named_at_once() -> None:
+    def answered(ms: float) -> Names:
+        returned = names().after(1_000).crash("slave").after(5_000).start("slave").after(100).register()
+        return lacking(returned, ms)
+
+    assert_unbroken(RouteExpiry, answered(1_000))
+    late = "undisturbed for 1101 ms, and is not named; it was answered 1001 ms ago"
+    assert_broken(RouteExpiry, answered(1_001), late)
+    for place in ("names-slave", "names"):
+        for ms, is_judged in ((6_000, False), (6_001, True)):
+            again = names().fault("down", place).after(9_000).fault("down", place, "off").after(ms).register()
+            if is_judged:
+                assert_broken(RouteExpiry, lacking(again, 1_001), "it was answered 1001 ms ago")
+            else:
+                # The answer may have been in flight since before the fault.
+                assert_unbroken(RouteExpiry, lacking(again, 1_001))

@@ -63,3 +63,37 @@ def test_a_topic_in_a_disturbed_world_is_not_judged(place: str) -> None:
 
 def test_a_master_that_never_registered_may_have_no_name_server() -> None:
     assert_vacuous(RouteReported, changed(consuming()).after(42_000).mark("end"))
+
+
+def named(**settings: object) -> H:
+    """A broker that has registered, and whose name server has no other."""
+    history = consuming(namesrvAddr="n", brokerRole="SYNC_MASTER", **settings)
+    return registered(history)
+
+
+@pytest.mark.parametrize(("period", "ms"), [(30_000, 37_000), (5_000, 17_000), (90_000, 67_000), ("20000", 27_000)])
+def test_a_broker_registers_in_each_period(period: object, ms: int) -> None:
+    def next_one(after: float, status: str = "ok") -> H:
+        return registered(named(registerNameServerPeriod=period), after, status)
+
+    for status in ("ok", "failed"):
+        assert_holds(RouteReported, next_one(ms, status))
+        late = f"master runs and has not tried to register for {ms + 1} ms"
+        assert_broken(RouteReported, next_one(ms + 1, status), late)
+    assert_broken(RouteReported, registered(next_one(ms, "failed"), ms + 1), "has not tried to register")
+    assert_broken(RouteReported, named(registerNameServerPeriod=period).after(ms + 1).mark("end"), "has not tried")
+
+
+def test_a_broker_without_a_name_server_need_not_register() -> None:
+    assert_vacuous(RouteReported, listed().after(90_000).mark("end"))
+
+
+@pytest.mark.parametrize("place", ["names-master", "names"])
+def test_a_broker_tries_whatever_keeps_the_name_server_from_answering(place: str) -> None:
+    assert_broken(RouteReported, named().fault("down", place).after(37_001).mark("end"), "has not tried to register")
+
+
+def test_a_broker_that_cannot_act_need_not_register() -> None:
+    assert_holds(RouteReported, registered(named().pause("master", 40_000), 37_000))
+    assert_vacuous(RouteReported, named().crash("master").after(90_000).mark("end"))
+    assert_broken(RouteReported, named().after(37_001).crash("master"), "has not tried to register")
