@@ -129,7 +129,7 @@ def _fault(spot: Spot, given: Spot | None, settings: Args) -> Op:
 
 
 def _arguments(do: str, spot: Spot) -> dict[str, Spot]:
-    if do == "arm" and isinstance(spot.value, dict):
+    if resolve.operations()[do].carries_fault and isinstance(spot.value, dict):
         return spot.value
     return fields.mapping(spot, tuple(resolve.operations()[do].arguments), do)
 
