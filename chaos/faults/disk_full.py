@@ -1,7 +1,6 @@
 """A broker's disk is full until the fault ends; existing log files accept writes.
 
-``files``: those without room. ``but_log``: the commit log has a disk of its own, or its next file is already there;
-``queues``: only queues and index have no room.
+``files``: those without room; with ``but_log`` the commit log has room, with ``queues`` only queues and index have none.
 """
 
 from typing import Any

@@ -43,7 +43,7 @@ class EndsItsDispatch(_EndsDispatch):
 
 
 @seeded("master", "queue-is-its-log", "drops a key for which a new index file could not be created")
-class DropsKeys(KeyIndex):
+class SkipsFullIndex(KeyIndex):
     def put(self, topic: str, keys: list[str], offset: int, store_ms: int) -> None:
         try:
             super().put(topic, keys, offset, store_ms)
