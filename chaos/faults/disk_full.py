@@ -1,6 +1,6 @@
 """A broker's disk is full until the fault ends; existing log files accept writes.
 
-``files``: those without room; with ``but_log`` the commit log has room, with ``queues`` only queues and index have none.
+``files``: those without room. With ``but_log`` the commit log has room, with ``queues`` all but queues and index has.
 """
 
 from typing import Any
