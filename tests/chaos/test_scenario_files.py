@@ -119,7 +119,8 @@ def test_what_workloads_and_armed_faults_need_counts_too() -> None:
     )
 
     assert lacking(reading.from_text(from_file, "mine"), BareLab()) == (  # type: ignore[arg-type]
-        "a trigger can be set where a node passes a point for the n-th time", "a node's process can be killed and started again",
+        "a trigger can be set where a node passes a point for the n-th time",
+        "a node's process can be killed and started again",
         "a producer can send to any broker",
     )  # fmt: skip
 
