@@ -287,6 +287,8 @@ class Plan(NamedTuple):
     stores' paths by node, a label for connections, and ``notes``. See :class:`pairproof.chaos.labs.real.taps.Listener`.
     """
     notes: Mapping[str, Any] = NOTHING
+    points: tuple[str, ...] = POINTS
+    """Points for triggers at the replicas."""
 
     @property
     def master(self) -> str:
@@ -360,8 +362,8 @@ def check_target(name: str, places: Iterable[str], what: str) -> None:
 
 def check_point(plan: Plan, node: str, point: str) -> None:
     """UsageError, with the valid values, if no trigger exists there."""
-    if node not in plan.replicas or point not in POINTS:
-        nodes, points = ", ".join(plan.replicas), ", ".join(POINTS)
+    if node not in plan.replicas or point not in plan.points:
+        nodes, points = ", ".join(plan.replicas), ", ".join(plan.points)
         raise UsageError(f"no trigger at {node}/{point}; nodes (lab.slaves): {nodes}; points: {points}")
 
 

@@ -54,6 +54,8 @@ class Swept(NamedTuple):
     program: Callable[[Args], tuple[Op, ...]] = two_writes
     """The base program under these settings; a fault begins at each event boundary after it."""
     during: tuple[Op, ...] = (Op("write", {"client": 1, "copies": 1}),)
+    first_only: tuple[str, ...] = ()
+    """Arguments of which the sweep takes the first value; other searches draw the others."""
     at_any_time: tuple[str, ...] = ()
     """Faults whose moment makes no difference: only the other searches draw them."""
     brief: tuple[str, ...] = ()

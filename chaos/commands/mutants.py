@@ -27,7 +27,7 @@ from ...harness.exploration.profiles import PROOF, REAL_TIME_LABS, profile
 from ...harness.judging import judge as judging
 from ...harness.judging.verdict import Verdict
 from ...harness.ports import Lab, Target
-from ...harness.rocketmq import cluster, swarm, truncation
+from ...harness.rocketmq import cluster, moments, swarm, truncation
 from ...harness.search import shrink, sweep
 from ...harness.trials import resolve
 from ...harness.trials.interpreter import run_trial
@@ -62,8 +62,11 @@ class Kill(NamedTuple):
 
 
 def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedule]]:
-    """The sweep, truncation points, swarm and cluster trials in turn: as ``check``, without Hypothesis."""
-    for swept, cut, number in zip_longest(*_listed(lab.name, target.name, seed), count()):
+    """Every search but Hypothesis in turn: moments, the sweep, truncation points, swarm and cluster trials."""
+    moments_, swept_, cuts = _listed(lab.name, target.name, seed)
+    for moment, swept, cut, number in zip_longest(moments_, swept_, cuts, count()):
+        if moment is not None:
+            yield "moments", moment
         if swept is not None:
             yield "sweep", swept
         if cut is not None:
@@ -74,10 +77,10 @@ def schedules(lab: Lab, target: Target, seed: str) -> Iterator[tuple[str, Schedu
 
 
 @lru_cache(maxsize=1)
-def _listed(lab: str, target: str, seed: str) -> tuple[list[Schedule], list[Schedule]]:
+def _listed(lab: str, target: str, seed: str) -> tuple[list[Schedule], ...]:
     """Schedules of the enumerated searches, cached for all hunts, many of which end before this list is complete."""
     there, pair = resolve.lab(lab), resolve.target(target)
-    return sweep.schedules(there, pair, seed), truncation.schedules(there, pair, seed)
+    return tuple(listed(there, pair, seed) for listed in (moments.schedules, sweep.schedules, truncation.schedules))
 
 
 def violated(lab: Lab, target: Target, schedule: Schedule) -> dict[str, str]:

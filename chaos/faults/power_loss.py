@@ -9,5 +9,5 @@ FAULT = DownFault(
     CanCrashMachine,
     {"node": topology.NODES, "keep": ("none", "half", "hole", "some", "derived", "all")},
     CanCrashMachine.crash_machine,
-    {"half": CanTear, "hole": CanTear, "some": CanScatter, "derived": CanScatter},
+    special={"half": CanTear, "hole": CanTear, "some": CanScatter, "derived": CanScatter},
 )

@@ -25,6 +25,7 @@ from .locks import LOCKS
 from .long_conversations import LONG_CONVERSATIONS
 from .master import MASTER
 from .metadata import METADATA
+from .moments import MOMENTS
 from .mutant import Mutant
 from .other_sends import OTHER_SENDS
 from .pacing import PACES
@@ -50,7 +51,7 @@ OWN: tuple[Mutant, ...] = (
     *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
     *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
     *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *CONVERSATIONS,
-    *LONG_CONVERSATIONS, *RECOVERIES, *QUERIES,
+    *LONG_CONVERSATIONS, *RECOVERIES, *QUERIES, *MOMENTS,
 )  # fmt: skip
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...harness.rocketmq import topology
+from ...harness.ports.timing import POINTS
+from ...harness.rocketmq import moments, topology
 from ...harness.trials.schedule import Args
 from ...reference.core.config import BrokerConfig
 from ..plan import CLIENT, OTHER, LinkPlan, NodePlan, Plan
@@ -51,7 +52,7 @@ def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda nod
     pair = topology.nodes(topology.slaves(settings))
     sizes = {name: config(name).mappedFileSizeCommitLog for name in brokers(settings)}
     links = (*_pair_links(settings, config), *_client_links(settings, config))
-    return Plan(tuple(nodes), links, pair, LISTENER, {"sizes": sizes})
+    return Plan(tuple(nodes), links, pair, LISTENER, {"sizes": sizes}, (*POINTS, *moments.POINTS))
 
 
 def _ports(config: BrokerConfig) -> dict[str, int]:

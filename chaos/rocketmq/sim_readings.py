@@ -60,6 +60,8 @@ class Watcher:
 
     def synced(self, table: str, status: str) -> None:
         self.evidence.add(self.host.kernel.now, "sync", self.host.name, self.incarnation, f=table, status=status)
+        if self.evidence.armed and status == "applied":
+            self.evidence.point(self.host.name, "apply")
 
     def persisted(self, table: str) -> None:
         self.evidence.add(self.host.kernel.now, "persist", self.host.name, self.incarnation, f=table)
@@ -72,6 +74,8 @@ class Watcher:
             status=status,
             detail=json.dumps({key: self.evidence.node_at(each) for key, each in found.items()}, sort_keys=True),
         )  # fmt: skip
+        if self.evidence.armed and answer is not None:
+            self.evidence.point(self.host.name, "route")
 
     def expired(self, lo: int) -> None:
         self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)

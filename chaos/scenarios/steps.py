@@ -129,7 +129,7 @@ def _fault(spot: Spot, given: Spot | None, settings: Args) -> Op:
 
 
 def _arguments(do: str, spot: Spot) -> dict[str, Spot]:
-    if do == "arm" and isinstance(spot.value, dict):
+    if resolve.operations()[do].carries_fault and isinstance(spot.value, dict):
         return spot.value
     return fields.mapping(spot, tuple(resolve.operations()[do].arguments), do)
 
@@ -138,7 +138,7 @@ def _op(do: str, spot: Spot, arguments: Mapping[str, Spot], settings: Args) -> O
     args = {**usual(do), **{key: _argument(key, each, settings) for key, each in arguments.items()}}
     try:
         from_json({"format": FORMAT, "settings": {}, "seed": "", "ops": [[do, args]]})
-        if do == "arm":
+        if resolve.operations()[do].carries_fault:
             left = {key: value for key, value in args.items() if key not in ("node", "point", "nth")}
             name = str(args["name"])
             if name not in resolve.faults():

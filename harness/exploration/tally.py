@@ -45,7 +45,7 @@ class Tally:
         self._origins[trial.origin] += 1
         for op in trial.schedule.ops:
             self.operations[op.do] += 1
-            if op.do in ("fault", "arm"):
+            if op.do in ("fault", "arm", "transient"):
                 self._drawn[str(op.args["name"])] += 1
         for fault in trial.faults:
             self._began[fault.name] += 1

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..ports.timing import CanArm
 from ..trials.operation import Operation, Running, number, text
 from ..trials.schedule import Args
 
 
 class Arm(Operation):
-    """The fault ``name`` begins when ``node`` passes ``point`` (append, flush, send, recv) for the ``nth`` time from
-    now.
-    """
+    """The fault ``name`` begins when ``node`` passes ``point`` for the ``nth`` time from now."""
 
     name = "arm"
-    needs = CanArm
+    needs: ClassVar[type | None] = CanArm
     arguments = {
         "node": text(usual="master"), "point": text(), "nth": number(1_000_000, simpler=(1, 2)), "name": text(),
     }  # fmt: skip

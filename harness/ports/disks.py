@@ -52,6 +52,16 @@ class CanFillDisk(Protocol):
 
 
 @runtime_checkable
+class CanFillPartly(Protocol):
+    """A node's disk can lack room for some files only."""
+
+    def fill_part(self, node: str, files: str) -> Any:
+        """``but_log``: only the commit log has room; ``queues``: all but queues and index has. Returns a handle for
+        :meth:`CanFillDisk.free_disk`.
+        """
+
+
+@runtime_checkable
 class CanTurnReadOnly(Protocol):
     """A node's disk can refuse writes, as a file system does after an error; its process may detect that only later.
 

@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 from ..history import Event
 
 POINTS = ("append", "flush", "send", "recv")
-"""Points for triggers: bytes were appended to a log, a flush has ended, bytes are about to be sent, bytes were
-received.
+"""Points of every node: bytes were appended to a log, a flush has ended, bytes are about to be sent, bytes were
+received. A system may have more (:attr:`pairproof.harness.system.System.points`).
 """
 
 
@@ -33,10 +33,20 @@ class CanAwait(Protocol):
 
 @runtime_checkable
 class CanArm(Protocol):
-    """A trigger can be set at a node's n-th append, flush, send or receive."""
+    """A trigger can be set where a node passes a point for the n-th time."""
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         """Call ``fire`` once, when ``node`` passes ``point`` for the nth time from now."""
 
     def disarm(self) -> None:
         """Remove every trigger that has not fired."""
+
+
+@runtime_checkable
+class CanArmCall(Protocol):
+    """A trigger can last for a single call of a node."""
+
+    def arm_call(self, node: str, point: str, nth: int, fire: Callable[[], None], over: Callable[[], None]) -> None:
+        """Call ``fire`` as :meth:`CanArm.arm` does, and ``over`` when the call that passes the point has ended: at the
+        node's next point, or at the end of its step.
+        """

@@ -18,6 +18,7 @@ from ..trials import resolve
 from ..trials.abilities import Place, simulates
 from ..trials.schedule import Args, Op, Scalar, Schedule
 from . import topology
+from .moments import at_moments
 from .template import AGING
 
 CLOSING_SHARE = 0.2
@@ -127,7 +128,7 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
     """The schedule with this number under this seed, with variations in a share of them."""
-    for share in (at_boundaries, _closing, _uneven, _without_conversations, _addressed):
+    for share in (at_boundaries, _closing, _uneven, _without_conversations, _addressed, at_moments):
         drawn = share(drawn, seed, number, lab)
     return drawn
 

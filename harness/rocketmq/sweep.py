@@ -91,4 +91,4 @@ SEQUELS: dict[str, tuple[Op, ...]] = {
 """The operations after a fault that has its worst effect only together with another."""
 DURING = (Op("send", {"producer": 1, "size": 200, "wait": True, "queue": 0}),)
 
-SWEPT = Swept(MODES, base_program, DURING, AT_ANY_TIME, BRIEF, QUICK, ALSO_UNDER, SEQUELS)
+SWEPT = Swept(MODES, base_program, DURING, ("files",), AT_ANY_TIME, BRIEF, QUICK, ALSO_UNDER, SEQUELS)

@@ -20,6 +20,7 @@ from . import (
     loss_programs,
     losses,
     minimums,
+    moments,
     naming,
     objectives,
     real_time,
@@ -48,7 +49,7 @@ class RocketMQ(System):
     )
     awaits = ("frames", "replicated")
     swept = sweep.SWEPT
-    enumerated = {"truncation": truncation.schedules}
+    enumerated = {"moments": moments.schedules, "truncation": truncation.schedules}
     circumstances = circumstances.CIRCUMSTANCES
     minimums = minimums.MINIMUMS
     seeded = {"swarm": swarm.schedule, "cluster": cluster.schedule}

@@ -35,14 +35,14 @@ def variants(system: System, fault: Fault, mode: Mode) -> Iterator[Args]:
         return
     if "master" not in mode.places and all(system.names.isdisjoint(values) for values in fault.arguments.values()):
         return
-    for values in product(*(_values(system, mode, values) for values in fault.arguments.values())):
+    for values in product(*(_values(system, mode, *each) for each in fault.arguments.items())):
         yield {"name": fault.name, **dict(zip(fault.arguments, values, strict=True))}
 
 
-def _values(system: System, mode: Mode, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _values(system: System, mode: Mode, name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
     if not system.names.isdisjoint(values):
         return tuple(each for each in values if each in mode.places)
-    if type(values[0]) is int and not mode.every_number:
+    if name in system.swept.first_only or (type(values[0]) is int and not mode.every_number):
         return values[:1]
     return values
 

@@ -10,6 +10,7 @@ SEARCHES = {
     "losses": "corpus of losses",
     "sweep": "single faults",
     "known-bugs": "programs of known bugs",
+    "moments": "single faults at moments",
     "truncation": "truncation points",
     "cluster": "cluster trials",
     "fault-pairs": "fault pairs",

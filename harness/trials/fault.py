@@ -14,14 +14,27 @@ from .schedule import Args
 
 
 @dataclass(frozen=True)
-class HeldFault:
-    """A fault with two methods of an ability. The first gets the fault's arguments in order and returns a handle; the
-    other gets the handle and returns the effect.
-    """
+class Listed:
+    """A fault with listed values, some of which may need a further ability."""
 
     name: str
     needs: type
     arguments: Mapping[str, tuple[Any, ...]]
+    special: Mapping[str, type] = field(default_factory=dict, kw_only=True)
+    """Values of its arguments that need a further ability, with that ability."""
+
+    def without(self, values: Collection[str]) -> Self:
+        """The fault without these values, for searches."""
+        left = {name: tuple(each for each in listed if each not in values) for name, listed in self.arguments.items()}
+        return replace(self, arguments=left)
+
+
+@dataclass(frozen=True)
+class HeldFault(Listed):
+    """A fault with two methods of an ability. The first gets the fault's arguments in order and returns a handle; the
+    other gets the handle and returns the effect.
+    """
+
     begin: Callable[..., Any]
     end: Callable[..., Effect]
 
@@ -34,20 +47,10 @@ class HeldFault:
 
 
 @dataclass(frozen=True)
-class MomentaryFault:
+class MomentaryFault(Listed):
     """A fault without duration: one method of an ability gets the fault's arguments in order and returns the effect."""
 
-    name: str
-    needs: type
-    arguments: Mapping[str, tuple[Any, ...]]
     do: Callable[..., Effect]
-    special: Mapping[str, type] = field(default_factory=dict)
-    """Values of its arguments that need a further ability, with that ability."""
-
-    def without(self, values: Collection[str]) -> Self:
-        """The fault without these values, for searches."""
-        left = {name: tuple(each for each in listed if each not in values) for name, listed in self.arguments.items()}
-        return replace(self, arguments=left)
 
     def start(self, session: Any, args: Args) -> Any:
         return _call(session, self.do, *(args[name] for name in self.arguments))

@@ -19,7 +19,7 @@ from ..judging.deviations import Deviation
 from ..judging.law import Law
 from ..judging.verdict import Judgement, Verdict
 from ..ports import AnyText, Effect, Fault, HasConfigurations, HasLogs, Lab, Session, Target
-from ..ports.timing import CanArm
+from ..ports.timing import CanArm, CanArmCall
 from . import resolve
 from .abilities import part
 from .schedule import Args, Op, Schedule
@@ -71,15 +71,15 @@ class Interpreter:
             except Unable as why:
                 self._skip(f"{op.do}: {why}")
 
-    def begin(self, args: Args) -> None:
-        """Begin the fault ``args["name"]``; the other arguments override the fault's defaults.
+    def begin(self, args: Args) -> Active | None:
+        """Begin the fault ``args["name"]``; the other arguments override the fault's defaults. None if it did not.
 
         UsageError for an unknown fault, or an argument that it does not have or accept.
         """
         fault = self._fault(str(args["name"]))
         check_arguments(fault, args)
         if len(self.active) >= MAX_ACTIVE_FAULTS or (able := self._part(fault.needs, fault.name)) is None:
-            return
+            return None
         completed = {key: args.get(key, values[0]) for key, values in fault.arguments.items()}
         op = self.next_fault
         self.next_fault += 1
@@ -94,12 +94,14 @@ class Interpreter:
         except Unable as why:
             self._skip(f"{fault.name}: {why}")
             self._record_end(op, fault, completed, 0, {"unable": str(why)})
-            return
+            return None
         except PairproofError:
             raise
         except Exception as why:
             raise _broken(fault, why) from why
-        self.active.append(Active(op, fault, completed, began, able, handle))
+        begun = Active(op, fault, completed, began, able, handle)
+        self.active.append(begun)
+        return begun
 
     def end_oldest(self, name: str) -> None:
         """End the oldest active fault of that name, if there is one. UsageError for an unknown fault."""
@@ -146,6 +148,21 @@ class Interpreter:
                 able.arm(args["node"], args["point"], args["nth"], lambda: self.begin(armed))
             except Unable as why:
                 self._skip(f"arm: {why}")
+
+    def arm_call(self, args: Args) -> None:
+        """Begin a fault when a node passes a point, and end it with the call that passes it."""
+        armed = self._armed(args)
+        if (able := self._part(CanArmCall, "transient")) is None:
+            return
+        begun: list[Active | None] = []
+
+        def over() -> None:
+            for each in begun:
+                if each in self.active:
+                    self.active.remove(each)
+                    self._end(each)
+
+        able.arm_call(args["node"], args["point"], args["nth"], lambda: begun.append(self.begin(armed)), over)
 
     def _armed(self, args: Args) -> Args:
         """The armed fault's arguments; checked now, since its trigger may never come."""

@@ -74,7 +74,7 @@ class Running(Protocol):
     able: Any
     """The part of the session with the needed ability; the session if none is needed."""
 
-    def begin(self, args: Args) -> None:
+    def begin(self, args: Args) -> object:
         """Begin a fault."""
 
     def end_oldest(self, name: str) -> None:
@@ -82,6 +82,9 @@ class Running(Protocol):
 
     def arm(self, args: Args) -> None:
         """Begin a fault later, when a node passes a point."""
+
+    def arm_call(self, args: Args) -> None:
+        """Begin a fault when a node passes a point, and end it with that call."""
 
 
 class Operation:

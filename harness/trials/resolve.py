@@ -300,7 +300,7 @@ def cut_down(schedule: Schedule) -> Schedule:
     wanted = _ONLY.get()
     if wanted is None:
         return schedule
-    of_faults = ("fault", "arm", "heal")
+    of_faults = ("fault", "arm", "transient", "heal")
     return schedule._replace(
         ops=tuple(each for each in schedule.ops if each.do not in of_faults or each.args["name"] in wanted)
     )

@@ -131,8 +131,8 @@ def test_hunt_that_finds_nothing_says_so() -> None:
 
 def test_schedules_take_turns_until_an_enumerated_search_has_ended() -> None:
     origins = [origin for origin, _ in islice(schedules(LAB, resolve.target("reference"), "s"), 50_000)]
-    plain = ["sweep", "truncation", "swarm"]
-    assert origins[:17] == [*plain, "cluster", *plain * 4, "cluster"]
+    plain = ["moments", "sweep", "truncation", "swarm"]
+    assert origins[:22] == [*plain, "cluster", *plain * 4, "cluster"]
     assert 1_000 < origins.count("truncation") < origins.count("sweep") < origins.count("swarm")
     assert set(origins[-100:]) == {"swarm", "cluster"}
 

@@ -18,6 +18,7 @@ from pairproof.harness.trials import resolve
 
 LIMITS = "a node's memory can be limited while it runs"
 REPLACES = "a node's program can be replaced by another one"
+FILLS_PARTLY = "a node's disk can lack room for some files only"
 UNPLUGS = "a node's network cable can be pulled"
 
 SIM = resolve.lab("sim")
@@ -93,8 +94,8 @@ def test_no_other_scenario_needs_containers() -> None:
     [
         ("sim", {"image-replaced": (REPLACES,), "memory-limit": (LIMITS,)}),
         ("process", {"image-replaced": (REPLACES,), "memory-limit": (LIMITS,),
-                     "network-disconnect": (UNPLUGS,)}),
-        ("docker", {}),
+                     "network-disconnect": (UNPLUGS,), "queue-without-room": (FILLS_PARTLY,)}),
+        ("docker", {"queue-without-room": (FILLS_PARTLY,)}),
     ],
 )  # fmt: skip
 def test_which_lab_lacks_the_abilities_for_which_scenario(lab: str, cannot: dict[str, tuple[str, ...]]) -> None:
@@ -118,7 +119,8 @@ def test_what_workloads_and_armed_faults_need_counts_too() -> None:
     )
 
     assert lacking(reading.from_text(from_file, "mine"), BareLab()) == (  # type: ignore[arg-type]
-        "a trigger can be set at a node's n-th append", "a node's process can be killed and started again",
+        "a trigger can be set where a node passes a point for the n-th time",
+        "a node's process can be killed and started again",
         "a producer can send to any broker",
     )  # fmt: skip
 

@@ -46,7 +46,16 @@ def test_a_campaign_is_a_run_that_finds_and_counts(played: Path) -> None:
     assert reader.facts["state"] == "complete" and {each["law"] for each in reader.findings()} == violated != set()
     assert numbers(played) == list(range(reader.facts["trials"])) and reader.facts["trials"] > TRIALS
     rows = list(reader.trials())
-    assert {row["origin"] for row in rows} == {"corpus", "sweep", "truncation", "cluster", "swarm", "machine", "shrink"}
+    assert {row["origin"] for row in rows} == {
+        "corpus",
+        "moments",
+        "sweep",
+        "truncation",
+        "cluster",
+        "swarm",
+        "machine",
+        "shrink",
+    }
     violating = {row["trial"] for row in reader.verdicts() if row["verdict"] == "violated"}
     assert {row["trial"] for row in rows if row["cause"]} == violating
     assert violating <= {number for number, _ in reader.histories()}

@@ -56,8 +56,8 @@ def test_reference_is_clean_and_every_law_was_exercised_however_little_time_ther
     unseen = {law.id for law in judge.all_laws() if law.needs & store.KINDS}
     assert {law for law, each in summary.verdicts.items() if each is Verdict.NOT_OBSERVABLE} == unseen
     assert set(summary.verdicts.values()) == {Verdict.HOLDS, Verdict.NOT_OBSERVABLE}
-    assert set(summary.by_origin) == {"corpus", "sweep", "truncation", "cluster", "swarm", "machine"}
-    assert all(summary.by_origin[each] == 1 for each in ("sweep", "truncation", "cluster", "swarm"))
+    assert set(summary.by_origin) == {"corpus", "moments", "sweep", "truncation", "cluster", "swarm", "machine"}
+    assert all(summary.by_origin[each] == 1 for each in ("moments", "sweep", "truncation", "cluster", "swarm"))
     # The searches had no time to.
     assert any(each.corpus_only for each in summary.standings().values())
 
@@ -65,7 +65,7 @@ def test_reference_is_clean_and_every_law_was_exercised_however_little_time_ther
 def test_a_number_of_trials_is_kept_exactly_and_shared_out() -> None:
     summary = conformance.run("reference", trials=61, seed="n")
     assert sum(summary.by_origin.values()) - summary.by_origin["corpus"] == 61 and summary.findings == []
-    assert set(summary.by_origin) == {"corpus", "sweep", "truncation", "cluster", "swarm", "machine"}
+    assert set(summary.by_origin) == {"corpus", "moments", "sweep", "truncation", "cluster", "swarm", "machine"}
     assert summary.played().endswith(", cut short by the number of trials)")
 
 
@@ -80,7 +80,7 @@ def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
     assert {each.shrunk_trial for each in found.findings} == {broken[1].number}
 
 
-@pytest.mark.parametrize("origin", ["sweep", "truncation", "cluster", "swarm", "machine"])
+@pytest.mark.parametrize("origin", ["moments", "sweep", "truncation", "cluster", "swarm", "machine"])
 def test_first_stops_every_search(origin: str, no_corpus: None) -> None:
     only = QUICK._replace(shares={origin: 1.0, "swarm" if origin != "swarm" else "sweep": 1.0})
     target = resolve.target("reference+acks_at_once")
@@ -90,7 +90,7 @@ def test_first_stops_every_search(origin: str, no_corpus: None) -> None:
 
 
 def test_a_profile_that_counts_plays_its_counts(no_corpus: None) -> None:
-    counts = {"sweep": 3, "truncation": 2, "cluster": 1, "swarm": 4, "machine": 5}
+    counts = {"moments": 2, "sweep": 3, "truncation": 2, "cluster": 1, "swarm": 4, "machine": 5}
     found = Explorer(SIM, resolve.target("reference"), profile("ci")._replace(counts=counts), "s", ()).run()
     assert {**found.by_origin, "corpus": 0} == {**counts, "corpus": 0}
 
@@ -105,7 +105,7 @@ def test_a_profile_that_counts_thousands_is_refused_where_each_takes_seconds() -
 def test_an_exploration_says_how_much_of_its_enumerated_searches_it_did(no_corpus: None) -> None:
     clock = TrialClock()
     summary = Explorer(SIM, REFERENCE, QUICK, "told", (), seconds=50, clock=clock, on_trial=clock.tick).run()
-    assert set(summary.totals) == {"sweep", "truncation"} and not summary.complete("sweep")
+    assert set(summary.totals) == {"moments", "sweep", "truncation"} and not summary.complete("sweep")
     told = summary.played()
     assert f"truncation points {summary.by_origin['truncation']:,} of {summary.totals['truncation']:,}, " in told
     assert told.endswith(", cut short by the clock)")
@@ -124,9 +124,12 @@ def test_searches_share_the_seconds_that_the_clock_tells(no_corpus: None) -> Non
     shares = {
         origin: count
         for origin, count in summary.by_origin.items()
-        if origin in ("sweep", "truncation", "cluster", "swarm")
+        if origin in ("moments", "sweep", "truncation", "cluster", "swarm")
     }
-    assert shares == {"sweep": 30, "truncation": 17, "cluster": 15, "swarm": 25} and summary.by_origin["machine"] >= 13
+    assert (
+        shares == {"moments": 5, "sweep": 25, "truncation": 17, "cluster": 15, "swarm": 25}
+        and summary.by_origin["machine"] >= 13
+    )
     assert summary.seconds == summary.trials
 
 
@@ -163,7 +166,7 @@ def test_same_seed_explores_the_same(no_corpus: None) -> None:
 
     one, again, other = explored("one"), explored("one"), explored("two")
     assert one == again
-    for origin in ("sweep", "truncation", "cluster", "swarm"):
+    for origin in ("moments", "sweep", "truncation", "cluster", "swarm"):
         assert one[origin][0] != other[origin][0]
 
 

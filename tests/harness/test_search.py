@@ -23,7 +23,7 @@ from pairproof.harness.trials.schedule_json import from_json
 
 LAB = resolve.lab("sim")
 REFERENCE = resolve.target("reference")
-FULL = {"name": "disk_full", "node": "slave"}
+FULL = {"name": "disk_full", "node": "slave", "files": "all"}
 
 
 def test_swarm_schedules_depend_on_seed_and_number_alone() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ....harness.errors import Unable
 from ...plan import check_point
 from .control import PASSED, STOPS_AT, TRIGGERS, Control
 from .world import World
@@ -27,6 +28,8 @@ class Triggers:
 
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         check_point(self.world.plan, node, point)
+        if point not in STOPS_AT:
+            raise Unable(f"a process does not stop at {point}")
         self.world.obedient(node, STOPS_AT[point])
         control = self._controls[node] = self.world.environment.control(node)
         self.armed.setdefault((node, point), []).append((control.get(PASSED[point]) + max(1, nth), fire))

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 
 class ActiveFault:
-    """``amount``: ms, for faults with an amount."""
+    """``amount``: ms, for faults with an amount. ``spared``: folders that are not affected, for faults of a disk."""
 
-    __slots__ = ("amount", "effect")
+    __slots__ = ("amount", "effect", "spared")
 
-    def __init__(self, amount: int = 0) -> None:
+    def __init__(self, amount: int = 0, spared: tuple[str, ...] = ()) -> None:
         self.amount = amount
+        self.spared = spared
         self.effect: dict[str, int] = {}
 
 

@@ -10,9 +10,9 @@ since a journal preserves the order of creation.
 
 The disk may *lie*: a flush reports success, and only the file's name is durable. The bytes stay dirty, so a later
 honest flush of the same file writes them. It may be *full*: no file that needs room can be created, and queues and
-index, which are sparse, get no new block; the commit log's files are preallocated and accept every write. It may be
-*read-only*, as ext4 after an error: nothing can be created, renamed or removed, every flush fails, and writes to
-existing files stay in the page cache.
+index, which are sparse, get no new block; the commit log's files are preallocated and accept every write. A full disk
+may spare the log, or all but queues and index. It may be *read-only*, as ext4 after an error: nothing can be created,
+renamed or removed, every flush fails, and writes to existing files stay in the page cache.
 
 Its size is limited: a store that needs more ends its process (:class:`Overgrown`), and the trial.
 
@@ -36,6 +36,8 @@ ODDS = 0.5
 BLOCK = 4_096
 SPARSE = ("consumequeue/", "index/")
 LOG = "commitlog/"
+SPARED = {"but_log": (LOG,), "queues": (LOG, "config/", "checkpoint")}
+"""By the ``files`` of a disk that is full for these only: names of files that have room, by their beginnings."""
 
 Range = tuple[int, int]
 Part = tuple[str, int, int]
@@ -109,8 +111,26 @@ class SimFile:
             self.durable[lo:hi] = self.cache[lo:hi]
 
 
+class Small(SimFile):
+    """A file outside any folder, such as the checkpoint: its writes are points."""
+
+    __slots__ = ("name", "passes")
+
+    def __init__(self, size: int, name: str, passes: Callable[[str, str], None]) -> None:
+        super().__init__(size)
+        self.name = name
+        self.passes = passes
+
+    def write(self, at: int, data: bytes) -> None:
+        self.passes("write", self.name)
+        super().write(at, data)
+
+
 class SimDisk:
-    def __init__(self) -> None:
+    """``passes`` is called before a file is created, written as a whole, or renamed."""
+
+    def __init__(self, passes: Callable[[str, str], None] = lambda call, name: None) -> None:
+        self.passes = passes
         self.files: dict[str, SimFile] = {}
         self.lies: list[ActiveFault] = []
         self.full: list[ActiveFault] = []
@@ -137,12 +157,12 @@ class SimDisk:
         """Open or create; StoreRefused for another size, StoreFull without room."""
         file = self.files.get(name)
         if file is None:
+            self.passes("create", name)
             self.check_writable(name)
             if self.full and size:
-                count(self.full, "files_refused")
-                raise StoreFull(f"no room for the {size} bytes of {name}")
+                self._refuse(name, size)
             self._take_room(size)
-            file = self.files[name] = SimFile(size, self.full if name.startswith(SPARSE) else None)
+            file = self.files[name] = self._made_file(name, size)
         elif file.size != size:
             raise StoreRefused(f"{name} has {file.size} bytes, not the configured {size}")
         return file
@@ -154,10 +174,10 @@ class SimDisk:
 
     def write_whole(self, name: str, data: bytes) -> None:
         """Create or replace the file, in the page cache; StoreFull without room."""
+        self.passes("write", name)
         self.check_writable(name)
         if self.full and data:
-            count(self.full, "files_refused")
-            raise StoreFull(f"no room for the {len(data)} bytes of {name}")
+            self._refuse(name, len(data))
         self._take_room(len(data))
         file = self.files[name] = SimFile(len(data))
         file.write(0, data)
@@ -170,6 +190,7 @@ class SimDisk:
     def rename(self, old: str, new: str) -> None:
         """Rename the file, durably; its dirty bytes stay dirty."""
         if old in self.files:
+            self.passes("rename", old)
             self.check_writable(old)
             self.files[new] = self.files.pop(old)
 
@@ -181,6 +202,19 @@ class SimDisk:
         if self.read_only:
             count(self.read_only, "writes_refused")
             raise ReadOnly(f"{what}: read-only file system")
+
+    def _refuse(self, name: str, size: int) -> None:
+        """StoreFull if a fault leaves no room for this file."""
+        for each in self.full:
+            if not name.startswith(each.spared):
+                count((each,), "files_refused")
+        if not all(name.startswith(each.spared) for each in self.full):
+            raise StoreFull(f"no room for the {size} bytes of {name}")
+
+    def _made_file(self, name: str, size: int) -> SimFile:
+        if "/" not in name:
+            return Small(size, name, self.passes)
+        return SimFile(size, self.full if name.startswith(SPARSE) else None)
 
     def _take_room(self, size: int) -> None:
         self._made += size
@@ -239,7 +273,7 @@ class SimDisk:
         """A copy of the store as any process sees it now, with the page cache, on a disk that holds all of it."""
         copy = SimDisk()
         for name, file in self.files.items():
-            copy.files[name] = SimFile(file.size, None if file.full is None else copy.full)
+            copy.files[name] = copy._made_file(name, file.size)
             copy.files[name].blocks |= file.blocks
             copy.files[name].cache[:] = file.cache
             _make_durable(copy.files[name])
@@ -251,6 +285,8 @@ class SimDisk:
         for file in self.files.values():
             if file.full is not None:
                 file.full = self.full
+            if isinstance(file, Small):
+                file.passes = self.passes
 
     def used(self) -> int:
         return sum(file.size for file in self.files.values())

@@ -40,7 +40,7 @@ class Observer:
         """It ended here: local, peer or reset."""
 
     def point(self, host: str, name: str) -> None:
-        """The host passed append, flush, send or recv."""
+        """The host passed a point."""
 
     def failed(self, host: Host, why: BaseException) -> None:
         """The host's code raised this exception, and its process is about to end."""
@@ -65,7 +65,7 @@ class Host:
         """Variation of flush times, see :func:`uneven`; None: each takes ``flush_ns``."""
         # The lab's triggers: while there are none, points need no check.
         self.armed: Mapping[tuple[str, str], object] = observer.armed
-        self.disk = SimDisk()
+        self.disk = SimDisk(self._passes)
         self.node: Node | None = None
         self.tested = False
         """Whether its node is under test: an exception is then its own crash."""
@@ -161,6 +161,9 @@ class Host:
         if self.disk_slow:
             count(self.disk_slow, "flushes_slowed")
             ends += sum(slow.amount for slow in self.disk_slow) * MS
+        if self.armed:
+            for folder in dict.fromkeys(name.partition("/")[0] for name in names):
+                self._passes("flush", folder)
         self.kernel.at(ends, self._flushed, self.disk.begin_flush(names), token, self.incarnation)
 
     def connect(self, address: str) -> None:
@@ -331,6 +334,11 @@ class Host:
             if self.armed:
                 self.observer.point(self.name, "flush")
             node.on_flushed(token)
+
+    def _passes(self, call: str, name: str) -> None:
+        """Its node is about to make this call on a file."""
+        if self.armed and self.node is not None:
+            self.observer.point(self.name, f"{call}:{name.partition('/')[0]}")
 
     def _way(self, address: str) -> Link | None:
         return self.ways.get(address.partition("#")[0])

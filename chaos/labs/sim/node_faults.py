@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ....harness.ports import Effect
 from ...driver import Driver
 from .active_fault import ActiveFault
-from .disk import SimDisk
+from .disk import SPARED, SimDisk
 from .host import Host
 from .kernel import Entry
 from .world import World
@@ -30,7 +30,8 @@ class Ongoing(NamedTuple):
 
 class NodeFaults:
     """Abilities CanKill, CanStop, CanCrashMachine, CanTear, CanScatter, CanPause, CanSkewClock, CanReplaceStore,
-    CanExpire, and those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanTurnReadOnly);
+    CanExpire, and those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanFillPartly,
+    CanTurnReadOnly);
     CanStallDispatch, CanPromote: see :mod:`pairproof.harness.ports`.
     """
 
@@ -176,6 +177,11 @@ class NodeFaults:
     def fill_disk(self, node: str) -> Ongoing:
         host = self.world.node_host(node)
         return self._begin(host, host.disk.full)
+
+    def fill_part(self, node: str, files: str) -> Ongoing:
+        host, fault = self.world.node_host(node), ActiveFault(spared=SPARED[files])
+        host.disk.full.append(fault)
+        return Ongoing(host, host.disk.full, fault)
 
     restore_disk = flush_honestly = free_disk = _end
 

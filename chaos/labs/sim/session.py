@@ -96,6 +96,10 @@ class SimSession:
         check_point(self.world.plan, node, point)
         self.world.arm(node, point, nth, fire)
 
+    def arm_call(self, node: str, point: str, nth: int, fire: Callable[[], None], over: Callable[[], None]) -> None:
+        check_point(self.world.plan, node, point)
+        self.world.arm_call(node, point, nth, fire, over)
+
     def disarm(self) -> None:
         self.world.armed.clear()
 

@@ -36,6 +36,8 @@ MOST_RECORDED, RECORDED_AN_OP, RECORDED_A_S = 150_000, 1_000, 100
 # A store may have this many bytes for each one sent by clients, if that is more than a disk's size.
 STORED_A_BYTE = 4
 LATELY = 10_000
+CALL = "call"
+"""The point of every host at which a call that it made before has ended."""
 
 
 class World:
@@ -181,21 +183,30 @@ class World:
     def arm(self, node: str, point: str, nth: int, fire: Callable[[], None]) -> None:
         self.armed.setdefault((node, point), []).append((max(1, nth), fire))
 
+    def arm_call(self, node: str, point: str, nth: int, fire: Callable[[], None], over: Callable[[], None]) -> None:
+        def begin() -> None:
+            fire()
+            self.arm(node, CALL, 1, over)
+            self.kernel.at(self.kernel.now, over)
+
+        self.arm(node, point, nth, begin)
+
     def _passed(self, host: str, name: str) -> None:
         """A host passed a point; a trigger that fires may crash it here."""
         if not self.armed:
             return
-        waiting = self.armed.pop((host, name), None)
-        if waiting is None:
-            return
+        due = [fire for _, fire in self.armed.pop((host, CALL), ())]
+        waiting = self.armed.pop((host, name), ())
         left = [(nth - 1, fire) for nth, fire in waiting if nth > 1]
         if left:
             self.armed[host, name] = left
+        due += [fire for nth, fire in waiting if nth == 1]
+        if not due:
+            return
         ran = self.hosts[host].node
         self.acting = host
-        for nth, fire in waiting:
-            if nth == 1:
-                fire()
+        for fire in due:
+            fire()
         self.acting = None
         if self.hosts[host].node is not ran:
             raise Crashed

@@ -17,11 +17,17 @@ HAPPENED: dict[str, Callable[[Event], bool]] = {
     "acknowledged": lambda event: event.f == "send" and event.kind == "ok" and event.status == "PUT_OK",
     "replicated": lambda event: event.f == "replicate" and event.kind == "append",
     "frames": lambda event: event.side == "s" and event.kind == "frame",
+    "applied": lambda event: event.kind == "sync" and event.status == "applied",
+    "saved": lambda event: event.kind == "persist",
+    "registered": lambda event: event.kind == "register" and event.status == "ok",
 }
 """answered     a send has ended, however it did
 acknowledged  a send has ended with PUT_OK
 replicated    a slave has appended what a frame brought
 frames        a frame, or a heartbeat, has reached a slave
+applied       a slave has taken one of its master's tables
+saved         a broker has written a table to its file
+registered    a name server has answered a broker's registration
 """
 
 
