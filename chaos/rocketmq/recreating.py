@@ -1,8 +1,7 @@
-"""Administrators who create, delete and re-create unused topics and groups: the operation ``recreate``.
+"""Administrators who create, delete and re-create topics and groups: the operation ``recreate``.
 
-They use their own names, so no message, consumer or other administrator depends on a deleted one. Each step is a call
-in the history, and begins after the one before was answered, even with a refusal. Left out: topics with messages, whose
-queues RocketMQ 4.9 deletes at once; groups with consumers.
+Unless the object is used, they have their own names, so no message, consumer or other administrator depends on a
+deleted one. Each step is a call in the history, and begins after the one before was answered, even with a refusal.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from ...reference.client import admin
 from ...reference.client.client import Outcome
 from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from .clients import Call, Clients
+from .provision import TOPIC
 
 QUEUES = (4, 1)
 """A topic's, at its first and second creation."""
@@ -28,10 +28,13 @@ class Job(NamedTuple):
     number: int
     steps: int
     node: str
+    used: bool
 
     @property
     def name(self) -> str:
-        return f"{'a' if self.what == 'topic' else 'ga'}{self.number}"
+        if self.what == "topic":
+            return TOPIC if self.used else f"a{self.number}"
+        return f"{'g' if self.used else 'ga'}{self.number}"
 
 
 class Recreating:
@@ -40,10 +43,10 @@ class Recreating:
     def __init__(self, clients: Clients) -> None:
         self.clients = clients
 
-    def recreate(self, what: str, number: int, steps: int, node: str) -> None:
+    def recreate(self, what: str, number: int, steps: int, node: str, used: bool) -> None:
         self.clients.check(node, "an administrator asks")
         if steps:
-            self._step(Job(what, number, steps, node), 0)
+            self._step(Job(what, number, steps, node, used), 0)
 
     def _step(self, job: Job, done: int) -> None:
         if done == 1:
