@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
+from ...harness.errors import Unable
 from ...reference.client import admin
 from ...reference.client.client import Outcome
 from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
@@ -40,11 +41,15 @@ class Job(NamedTuple):
 class Recreating:
     """Implements CanRemake."""
 
-    def __init__(self, clients: Clients) -> None:
+    def __init__(self, clients: Clients, keeps_queues: bool) -> None:
         self.clients = clients
+        self.keeps_queues = keeps_queues
+        """Whether a deleted topic's queues remain. RocketMQ deletes them, so that a new one begins at offset 0."""
 
     def recreate(self, what: str, number: int, steps: int, node: str, used: bool) -> None:
         self.clients.check(node, "an administrator asks")
+        if used and what == "topic" and not self.keeps_queues:
+            raise Unable("brokers of this lab may delete the queues of a topic that clients use")
         if steps:
             self._step(Job(what, number, steps, node, used), 0)
 

@@ -71,8 +71,8 @@ ENTRY_TYPES: Mapping[str, type[Topic | Group]] = {TOPICS: Topic, GROUPS: Group}
 Value = Topic | Group | tuple[()]
 ABSENT: Value = ()
 """Or, before an administrator's first call, as clients and an operator's files made it."""
-NOW = sys.maxsize
-"""After all events."""
+NEVER, NOW = -sys.maxsize, sys.maxsize
+"""Before and after all events."""
 _seq = attrgetter("seq")
 
 
@@ -155,12 +155,12 @@ class Tables:
         return {a and b for a in found for b in enabled}
 
     def hindered_at(self, queue: str | None, group: str | None, now: int) -> int:
-        """Until when administrators may have kept a group from reading a queue, ns: ``now`` if they may still; -1:
-        never.
+        """Until when administrators may have kept a group from reading a queue, ns: ``now`` if they may still;
+        :data:`NEVER`.
         """
         names = ((TOPICS, topic_of(queue)), (GROUPS, group or ""))
-        changed = max(self._changed_at.get(name, -1) for name in names)
-        if changed < 0:
+        changed = max(self._changed_at.get(name, NEVER) for name in names)
+        if changed == NEVER:
             return changed
         nodes = {node for name in names for node in self._entries.get(name, ())}
         return now if any(False in self.reads(node, queue or "", group or "", NOW) for node in nodes) else changed
@@ -173,7 +173,7 @@ class Tables:
         """Whether producers certainly find a queue of a topic, and administrators have not changed it since (ns)."""
         topic = topic_of(queue)
         found = self.topics(node, topic, NOW)
-        is_quiet = self._changed_at.get((TOPICS, topic), -1) < since
+        is_quiet = self._changed_at.get((TOPICS, topic), NEVER) < since
         return is_quiet and all(each is not None and each.routed for each in found)
 
     def is_made(self, node: str, name: Name) -> bool:

@@ -97,6 +97,9 @@ class DeliverSentBack(SentBack):
         if is_live and deadline < end.t and not self.is_clock_set:
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"
+            queues = max(each.retryQueueNums for each in self.known.tables.groups(MASTER, group or "", 0))
+            if queues > 1:
+                text += f"; an administrator gave the group {queues} retry queues"
             self.violate(end._replace(message=message), text, since=deadline - COMES_NS)
 
     def _level_of(self, back: Request[Back]) -> int:

@@ -6,7 +6,7 @@ Checks:
   the master does not create it automatically: groups also for commits and queries, which create none, topics before the
   first send.
 - An administrator's setting is a reason: a queue beyond the topic's, no permission to read the topic, a group that may
-  not consume.
+  not consume. For NO_PERMISSION nothing else is, except on a black box.
 - An illegal message is a reason if it has no body (RocketMQ's clients send none), if it may exceed a record's limits,
   maxMessageSize or a log file, or if its queue is beyond defaultTopicQueueNums.
 Abstains when:
@@ -35,7 +35,8 @@ OVERHEAD_BYTES = 300
 QUEUES, DEFAULT_QUEUES = "defaultTopicQueueNums", 8
 """Limits the queues of a topic that a send creates."""
 NO_TOPIC = "TOPIC_NOT_EXIST"
-UNKNOWN_NAMES = frozenset({NO_TOPIC, "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
+NO_PERMISSION = "NO_PERMISSION"
+UNKNOWN_NAMES = frozenset({NO_TOPIC, NO_PERMISSION, "SUBSCRIPTION_NOT_EXIST"})
 NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
 COMMITS = ("commit", "query")
 """These create no group, unlike heartbeats and pulls; RocketMQ 5 refuses them before one exists."""
@@ -141,5 +142,8 @@ class ValidTaken(Law):
                 return True
             names = {topic, event.group or "", event.message or ""}
             may_be_gone = event.node in self.written or self.known.stores.may_lack_files(event.node)
+            if status == NO_PERMISSION and not self.known.is_a_black_box(event.node):
+                # All administrators are in the history, and a missing name is no missing permission.
+                return False
             return may_be_gone or not self.changed.isdisjoint(names)
         return False
