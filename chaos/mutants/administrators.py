@@ -65,17 +65,17 @@ class FailsOverDeletedTopics(Administration):
     seen_in="4.4 to 5.5.0",
 )  # fmt: skip
 class KeepsRetryQueues(TopicTable):
-    def enlarged(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig:
-        return self.get(topic) or super().enlarged(topic, queues, perm)
+    def grown(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig:
+        return self.get(topic) or super().grown(topic, queues, perm)
 
 
-@seeded("master", "config-obeyed", "serves groups that may not consume")
+@seeded("master", "config-applied", "serves groups that may not consume")
 class ServesDisabledGroups(Pulling):
     def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
         return super()._refusal(group._replace(consume_enable=True), name, queue_id)
 
 
-@seeded("master", "config-obeyed", "checks a topic's permissions and queues at a group's first pull only")
+@seeded("master", "config-applied", "checks a topic's permissions and queues at a group's first pull only")
 class ChecksFirstPull(Pulling):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
@@ -89,19 +89,19 @@ class ChecksFirstPull(Pulling):
         return found
 
 
-@seeded("slave", "config-obeyed", "serves groups that may not consume, though it has synced that")
+@seeded("slave", "config-applied", "serves groups that may not consume, though it has synced that")
 class ServesDisabledGroupsOfMaster(ServesDisabledGroups):
     pass
 
 
-@seeded("master", "config-obeyed", "keeps the largest number of queues that a topic ever had, for sends")
+@seeded("master", "config-applied", "keeps the largest number of queues that a topic ever had, for sends")
 class SendsToRemovedQueues(Sending):
     def queue_for(self, topic: TopicConfig, wanted: int) -> int:
         return wanted if 0 <= wanted < DEFAULT_QUEUES else super().queue_for(topic, wanted)
 
 
 @seeded("master", "valid-taken", "refuses all pulls of a group that may not broadcast")
-class ForbidsWithBroadcasts(Pulling):
+class RefusesWithBroadcasts(Pulling):
     def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
         enabled = group.consume_enable and group.consume_broadcast_enable
         return super()._refusal(group._replace(consume_enable=enabled), name, queue_id)

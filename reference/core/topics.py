@@ -85,16 +85,16 @@ class TopicTable(VersionedTable[TopicConfig]):
         """The topic, created with these values, or enlarged to so many queues, if needed: for retry and dead-letter
         topics. None beyond the limit.
         """
-        found = self.enlarged(topic, queues, perm)
+        found = self.grown(topic, queues, perm)
         return found if found == self.get(topic) else self._create(found)
 
     def ensure_all(self, queues: Mapping[str, int]) -> None:
         """The same for several topics, in one change."""
         self.put_all(
-            {topic: new for topic, each in queues.items() if (new := self.enlarged(topic, each)) != self.get(topic)}
+            {topic: new for topic, each in queues.items() if (new := self.grown(topic, each)) != self.get(topic)}
         )
 
-    def enlarged(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig:
+    def grown(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig:
         """The topic's configuration with at least so many queues; a new topic's if there is none."""
         found = self.get(topic) or TopicConfig(topic, queues, queues, perm)
         return found._replace(

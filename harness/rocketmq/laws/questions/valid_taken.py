@@ -143,7 +143,7 @@ class ValidTaken(Law):
             names = {topic, event.group or "", event.message or ""}
             may_be_gone = event.node in self.written or self.known.stores.may_lack_files(event.node)
             if status == NO_PERMISSION and not self.known.is_a_black_box(event.node):
-                # All administrators are in the history, and a missing name is no missing permission.
+                # The history has all administrators, and a name that is missing takes no permission away.
                 return False
             return may_be_gone or not self.changed.isdisjoint(names)
         return False

@@ -1,4 +1,4 @@
-"""``config-obeyed``: a broker serves no call that its administrators' settings forbid.
+"""``config-applied``: a broker serves no call that its administrators' settings forbid.
 
 Checks:
 - No pull is answered as served if during the whole call the group may not consume, the topic may not be read, or the
@@ -19,8 +19,8 @@ from ...known.metadata import CHANGES
 from ...law import Law
 
 
-class ConfigObeyed(Law):
-    id = "config-obeyed"
+class ConfigApplied(Law):
+    id = "config-applied"
     promise = "A broker serves no call that its administrators' settings forbid."
     source = "PullMessageProcessor.processRequest, AbstractSendMessageProcessor.msgCheck"
     needs = frozenset({"invoke", "ok"})

@@ -1,4 +1,4 @@
-"""Tests of ``config-obeyed``."""
+"""Tests of ``config-applied``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 from histories import assert_broken, assert_holds, assert_vacuous
 from histories.builder import Story
 
-from pairproof.harness.rocketmq.laws.questions.config_obeyed import ConfigObeyed
+from pairproof.harness.rocketmq.laws.questions.config_applied import ConfigApplied
 
-LAW = ConfigObeyed
+LAW = ConfigApplied
 DISABLED = {"consumeEnable": False}
 
 
