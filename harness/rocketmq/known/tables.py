@@ -154,7 +154,7 @@ class Tables:
         enabled = {each.consumeEnable for each in self.groups(node, group, since)}
         return {a and b for a in found for b in enabled}
 
-    def kept_away_until(self, queue: str | None, group: str | None, now: int) -> int:
+    def held_back_until(self, queue: str | None, group: str | None, now: int) -> int:
         """Until when administrators may have kept a group from reading a queue, ns: ``now`` if they may still;
         :data:`NEVER`.
         """

@@ -206,6 +206,6 @@ class DeliverNoLoss(NeverMoved):
                 route = known.routes.get(process)
                 since += [route.since] if route is not None else []
         group = consumed.reader.partition("#")[0]
-        since.append(self.known.tables.kept_away_until(consumed.queue, group, end.t))
+        since.append(self.known.tables.held_back_until(consumed.queue, group, end.t))
         since.append(self.known.milestones["heal"].t)
         return end.t - max(since) <= STUCK_NS

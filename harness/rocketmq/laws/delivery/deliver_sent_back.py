@@ -83,12 +83,12 @@ class DeliverSentBack(SentBack):
                 continue
             ready = back.taken + self.delay_ns(level)
             if self.moved.get(back.event.group, -1) < ready and not self.has_no_retries(back):
-                blocked = self._kept_away_until(back.event.group or "", event.t)
+                blocked = self._held_back_until(back.event.group or "", event.t)
                 self._judge_absent(event, back, max(ready + COMES_NS, disturbed + AFTER_NS, blocked + AFTER_NS))
 
-    def _kept_away_until(self, group: str, now: int) -> int:
+    def _held_back_until(self, group: str, now: int) -> int:
         """Until when administrators may have kept the group from its retry topic, or from seeing a larger one, ns."""
-        return self.known.tables.kept_away_until(f"{RETRY}{group}/0", group, now)
+        return self.known.tables.held_back_until(f"{RETRY}{group}/0", group, now)
 
     def _judge_absent(self, end: Event, back: Request[Back], deadline: int) -> None:
         group, message, times = _retry(back)

@@ -128,7 +128,7 @@ class GroupShared(Law):
                 continue
             if group.holders:
                 self._judge(name, group, event)
-            elif any(self._is_kept_away(f"{topic}/0", name, event.t) for _, topic in group.routes):
+            elif any(self._is_held_back(f"{topic}/0", name, event.t) for _, topic in group.routes):
                 continue
             elif since := self._routed_since(group, event.t):
                 group.is_judged = True
@@ -151,8 +151,8 @@ class GroupShared(Law):
         since = max(since, group.changed)
         return since if self._is_over(now - since) else None
 
-    def _is_kept_away(self, queue: str, group: str, now: int) -> bool:
-        return not self._is_over(now - self.known.tables.kept_away_until(queue, group, now) - ROUTED_NS)
+    def _is_held_back(self, queue: str, group: str, now: int) -> bool:
+        return not self._is_over(now - self.known.tables.held_back_until(queue, group, now) - ROUTED_NS)
 
     def _is_over(self, took_ns: int) -> bool:
         return took_ns > SHARED_NS + self.known.healthy_ns
@@ -161,7 +161,7 @@ class GroupShared(Law):
         wrong = [
             queue
             for queue, holders in group.holders.items()
-            if len(holders) != 1 and not self._is_kept_away(queue.partition(" ")[0], name, event.t)
+            if len(holders) != 1 and not self._is_held_back(queue.partition(" ")[0], name, event.t)
         ]
         sure = [queue for queue in wrong if group.holders[queue] or self._is_over(event.t - group.freed.get(queue, 0))]
         if wrong and not sure:

@@ -273,7 +273,7 @@ class ModeIsolation(Law):
         is_isolated = self._is_undisturbed(name, since) and self._others_lost(name, since)
         if not is_isolated or not self._asks_masters(group) or self.rebalanced.get(group, 0) > since:
             return
-        if self.known.tables.kept_away_until(queue, group, event.t) > since - RETURN_NS:
+        if self.known.tables.held_back_until(queue, group, event.t) > since - RETURN_NS:
             return
         self.judged += 1
         took = event.t - since
@@ -289,9 +289,9 @@ class ModeIsolation(Law):
             return False
         if read.since is None:
             return False
-        kept_away_until = known.tables.kept_away_until(queue, group, event.t)
+        held_back_until = known.tables.held_back_until(queue, group, event.t)
         began = max(
-            returned_at, read.since, self._last_disturbed(name), self.members_changed.get(group, 0), kept_away_until
+            returned_at, read.since, self._last_disturbed(name), self.members_changed.get(group, 0), held_back_until
         )
         took = event.t - began
         late = took > self._within(RETURN_NS)

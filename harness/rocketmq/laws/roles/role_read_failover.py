@@ -246,11 +246,11 @@ class RoleReadFailover(Law):
             targets += [node, f"client-{node}", f"names-{node}"]
         if disturbances.is_disturbed(*targets) or (not back and self._has_no_topics(since)):
             return None
-        kept_away_until = self.known.tables.kept_away_until(key[1], key[0], now)
-        if kept_away_until == now:
+        held_back_until = self.known.tables.held_back_until(key[1], key[0], now)
+        if held_back_until == now:
             return None
         since = max(
-            since, kept_away_until, claim.since, disturbances.undisturbed_since(*targets), *(when for _, when in wanted)
+            since, held_back_until, claim.since, disturbances.undisturbed_since(*targets), *(when for _, when in wanted)
         )
         for node in nodes:
             ready = self._ready(node, claim.first, back)
