@@ -89,11 +89,6 @@ class ChecksFirstPull(Pulling):
         return found
 
 
-@seeded("slave", "config-applied", "serves groups that may not consume, though it has synced that")
-class ServesDisabledGroupsOfMaster(ServesDisabledGroups):
-    pass
-
-
 @seeded("master", "config-applied", "keeps the largest number of queues that a topic ever had, for sends")
 class SendsToRemovedQueues(Sending):
     def queue_for(self, topic: TopicConfig, wanted: int) -> int:
