@@ -1,17 +1,21 @@
-"""Mutants that execute administrators' requests wrongly: deletions and re-creations."""
+"""Mutants that execute administrators' requests wrongly, or keep serving by earlier settings."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from ...reference.core.config_file import ConfigFile
+from ...reference.core.parts import Parts
 from ...reference.core.processors.administration import Administration
+from ...reference.core.processors.pulling import Pulling
+from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
-from ...reference.core.topics import TopicTable
+from ...reference.core.topics import READ, WRITE, TopicTable
 from ...reference.wire import remoting
-from ...reference.wire.bodies import TopicConfig
+from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from .mutant import seeded, seeded_in
 
 TOPICS_FILE = "topics.json"
+DEFAULT_QUEUES = 4
 
 
 @seeded("master", "meta-as-administered", "with a topic also deletes the one created before it")
@@ -82,6 +86,48 @@ class NeverFlushesTopics(TopicTable):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self.file = OnlyWritten(self.file.disk, TOPICS_FILE)
+
+
+@seeded(
+    "master", "deliver-sent-back", "leaves a retry topic as it was made when its group gets more retry queues",
+    seen_in="4.4 to 5.5.0",
+)  # fmt: skip
+class KeepsRetryQueues(TopicTable):
+    def grown(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig:
+        return self.get(topic) or super().grown(topic, queues, perm)
+
+
+@seeded("master", "config-applied", "serves groups that may not consume")
+class ServesDisabledGroups(Pulling):
+    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+        return super()._refusal(group._replace(consume_enable=True), name, queue_id)
+
+
+@seeded("master", "config-applied", "checks a topic's permissions and queues at a group's first pull only")
+class ChecksFirstPull(Pulling):
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.allowed: set[tuple[str, str, int]] = set()
+
+    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+        pull = group.group_name, name, queue_id
+        found = None if pull in self.allowed else super()._refusal(group, name, queue_id)
+        if found is None:
+            self.allowed.add(pull)
+        return found
+
+
+@seeded("master", "config-applied", "keeps the largest number of queues that a topic ever had, for sends")
+class SendsToRemovedQueues(Sending):
+    def queue_for(self, topic: TopicConfig, wanted: int) -> int:
+        return wanted if 0 <= wanted < DEFAULT_QUEUES else super().queue_for(topic, wanted)
+
+
+@seeded("master", "valid-taken", "refuses all pulls of a group that may not broadcast")
+class RefusesWithBroadcasts(Pulling):
+    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+        enabled = group.consume_enable and group.consume_broadcast_enable
+        return super()._refusal(group._replace(consume_enable=enabled), name, queue_id)
 
 
 ADMINISTRATORS = seeded_in(__name__)

@@ -146,8 +146,8 @@ class RegistersOnce(Registration):
 
 @seeded("master", "route-reported", "never again registers at a name server that failed once", seen_in="4.0")
 class GivesNameServersUp(Registration):
-    def _ended(self, address: str, number: int, outcome: Outcome) -> None:
-        super()._ended(address, number, outcome)
+    def _ended(self, address: str, number: int, asked: Mapping[str, str], outcome: Outcome) -> None:
+        super()._ended(address, number, asked, outcome)
         if outcome.answer is None:
             self.name_servers = tuple(each for each in self.name_servers if each != address)
 

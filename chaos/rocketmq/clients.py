@@ -21,11 +21,11 @@ from ...reference.client import admin
 from ...reference.client.client import Client, Outcome
 from ...reference.errors import BrokerError
 from ...reference.ports import Effects
-from ...reference.wire import record
+from ...reference.wire import beans, record
 from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from ...reference.wire.record import Record
 from .context import Context
-from .provision import TOPIC
+from .provision import TOPIC, USUAL_PERM
 
 SEND_TIMEOUT_MS = 10_000
 """Longer than any single send's default wait for a slave; several in turn may wait longer."""
@@ -43,6 +43,8 @@ MORE_TAGS = ("", "a", "paidAa", "paidBB")
 ALL = "*"
 ReaderKey = tuple[int, str, int, str]
 """Key of a reader's offset: its number, the node, the queue, and its tags."""
+BROKERS = ("brokerId", "whichBrokerWhenConsumeSlowly")
+"""A group's settings that each recorded change names; others only if they are not the default."""
 WAITS_NOT = "\x02WAIT\x01false"
 GARBLED = (KeyError, ValueError, IndexError, BrokerError)
 """Exceptions for a malformed answer."""
@@ -142,19 +144,27 @@ class Clients:
         done = partial(self._pulled, place, call)
         self.client.pull(self.address(call), TOPIC, queue, offset, self._most or MAX_PULL, done, tags)
 
-    def change_topic(self, number: int, queues: int, node: str) -> None:
-        name = f"t{number}"
-        call = self._administer("topic", node, name, {"queues": queues})
-        config = TopicConfig(name, queues, queues)
+    def change_topic(self, number: int, queues: int, node: str, reads: int, perm: int, used: bool) -> None:
+        config = TopicConfig(TOPIC if used else f"t{number}", reads or queues, queues, perm)
+        detail = (
+            {"queues": queues} | ({"reads": reads} if reads else {}) | ({"perm": perm} if perm != USUAL_PERM else {})
+        )
+        call = self._administer("topic", node, config.topic_name, detail)
         admin.update_topic(self.client.calls, self.address(call), config, partial(self.ended, call))
 
-    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        config = SubscriptionGroupConfig(f"g{group}", broker_id=broker, which_broker_when_consume_slowly=slowly)
-        detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
+    def change_group(
+        self, group: int, slowly: int, broker: int, node: str, enabled: bool, retry_queues: int, retries: int,
+        from_min: bool, broadcasting: bool, notified: bool,
+    ) -> None:  # fmt: skip
+        config = SubscriptionGroupConfig(
+            f"g{group}", enabled, from_min, broadcasting, retry_queues, retries, broker, slowly, notified
+        )
+        told, usual = beans.to_json(config), beans.to_json(SubscriptionGroupConfig(config.group_name))
+        detail = {name: value for name, value in told.items() if name in BROKERS or value != usual[name]}
         call = self._administer("group", node, config.group_name, detail)
         admin.update_group(self.client.calls, self.address(call), config, partial(self.ended, call))
 
-    def _administer(self, f: str, node: str, name: str, detail: dict[str, int]) -> Call:
+    def _administer(self, f: str, node: str, name: str, detail: Mapping[str, object]) -> Call:
         self.check(node, "an administrator asks")
         return self.invoke(f"administrator-{node}", f, node, name, detail=json.dumps(detail, sort_keys=True))
 

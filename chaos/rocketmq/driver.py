@@ -68,7 +68,7 @@ class RocketMQDriver(Driver):
         ends = world.evidence.log_ends
         others = OtherSends(self.clients, self.configs[topology.MASTER], lambda: ends.get(topology.MASTER, 0))
         rogue_peers = RoguePeers(world, self.machines.machine)
-        self.parts = (self.clients, others, Recreating(self.clients), self.consumers, rogue_peers)
+        self.parts = (self.clients, others, Recreating(self.clients, keeps_queues=False), self.consumers, rogue_peers)
 
     def config(self, node: str) -> str | None:
         if node not in self.configs:

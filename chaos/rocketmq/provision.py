@@ -10,6 +10,7 @@ import json
 
 TOPIC = "pairproof"
 QUEUES = 4
+USUAL_PERM = 6
 GROUP = "pairproof"
 """Group of readers and producers."""
 WRITTEN_MS = 1_690_000_000_000

@@ -1,8 +1,7 @@
-"""Administrators who create, delete and re-create unused topics and groups: the operation ``recreate``.
+"""Administrators who create, delete and re-create topics and groups: the operation ``recreate``.
 
-They use their own names, so no message, consumer or other administrator depends on a deleted one. Each step is a call
-in the history, and begins after the one before was answered, even with a refusal. Left out: topics with messages, whose
-queues RocketMQ 4.9 deletes at once; groups with consumers.
+Unless the object is used, they have their own names, so no message, consumer or other administrator depends on a
+deleted one. Each step is a call in the history, and begins after the one before was answered, even with a refusal.
 """
 
 from __future__ import annotations
@@ -12,10 +11,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple
 
+from ...harness.errors import Unable
 from ...reference.client import admin
 from ...reference.client.client import Outcome
 from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from .clients import Call, Clients
+from .provision import TOPIC
 
 QUEUES = (4, 1)
 """A topic's, at its first and second creation."""
@@ -28,22 +29,29 @@ class Job(NamedTuple):
     number: int
     steps: int
     node: str
+    used: bool
 
     @property
     def name(self) -> str:
-        return f"{'a' if self.what == 'topic' else 'ga'}{self.number}"
+        if self.what == "topic":
+            return TOPIC if self.used else f"a{self.number}"
+        return f"{'g' if self.used else 'ga'}{self.number}"
 
 
 class Recreating:
     """Implements CanRemake."""
 
-    def __init__(self, clients: Clients) -> None:
+    def __init__(self, clients: Clients, keeps_queues: bool) -> None:
         self.clients = clients
+        self.keeps_queues = keeps_queues
+        """Whether a deleted topic's queues remain. RocketMQ deletes them, so that a new one begins at offset 0."""
 
-    def recreate(self, what: str, number: int, steps: int, node: str) -> None:
+    def recreate(self, what: str, number: int, steps: int, node: str, used: bool) -> None:
         self.clients.check(node, "an administrator asks")
+        if used and what == "topic" and not self.keeps_queues:
+            raise Unable("brokers of this lab may delete the queues of a topic that clients use")
         if steps:
-            self._step(Job(what, number, steps, node), 0)
+            self._step(Job(what, number, steps, node, used), 0)
 
     def _step(self, job: Job, done: int) -> None:
         if done == 1:

@@ -65,7 +65,8 @@ class SimDriver(Driver):
             self.configs[topology.MASTER].brokerName,
         )  # fmt: skip
         self.parts = (
-            self.clients, others, Recreating(self.clients), producers, self.consumers, Transactions(self.clients),
+            self.clients, others, Recreating(self.clients, keeps_queues=True), producers, self.consumers,
+            Transactions(self.clients),
             RoguePeers(world, self.readings),
         )  # fmt: skip
 

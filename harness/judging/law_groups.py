@@ -14,6 +14,7 @@ GROUPS = (
     ("queue-", "Log and storage"),
     ("query-", "Questions"),
     ("invalid-", "Questions"),
+    ("config-", "Questions"),
     ("valid-", "Questions"),
     ("conversation-", "Questions"),
     ("ack-", "Acknowledgement"),

@@ -108,19 +108,24 @@ class CanFailConsume(Protocol):
 class CanAdminister(Protocol):
     """An administrator can change a broker's tables; the outcome is recorded when it ends."""
 
-    def change_topic(self, number: int, queues: int, node: str) -> None:
-        """Create a topic of this number at ``node``, or change its number of queues."""
+    def change_topic(self, number: int, queues: int, node: str, reads: int, perm: int, used: bool) -> None:
+        """Create a topic at ``node``, or change it; for the arguments see the operation ``topic``."""
 
-    def change_group(self, group: int, slowly: int, broker: int, node: str) -> None:
-        """Create a consumer group at ``node``, or change its whichBrokerWhenConsumeSlowly and brokerId."""
+    def change_group(
+        self, group: int, slowly: int, broker: int, node: str, enabled: bool, retry_queues: int, retries: int,
+        from_min: bool, broadcasting: bool, notified: bool,
+    ) -> None:  # fmt: skip
+        """Create a consumer group at ``node``, or change it; for the arguments see the operation ``group``."""
 
 
 @runtime_checkable
 class CanRecreate(Protocol):
-    """An administrator can re-create unused objects at a broker; the outcomes are recorded."""
+    """An administrator can re-create objects at a broker; the outcomes are recorded."""
 
-    def recreate(self, what: str, number: int, steps: int, node: str) -> None:
-        """Start the first of so many steps for a ``topic`` or a ``group`` of this number at ``node``."""
+    def recreate(self, what: str, number: int, steps: int, node: str, used: bool) -> None:
+        """Start the first of so many steps for a ``topic`` or a ``group`` of this number at ``node``; ``used``: see
+        the operation ``recreate``.
+        """
 
 
 @runtime_checkable

@@ -32,6 +32,8 @@ class Argument(NamedTuple):
     """The default in scenarios."""
     check: Callable[[object], None] | None = None
     """Raises UsageError, with the valid values, for an invalid value."""
+    optional: bool = False
+    """Whether a program may leave it out, and so have its ``usual`` value."""
 
     def draw(self, dice: Random) -> Scalar:
         return dice.random() < self.likely if self.kind is bool else dice.choice(self.drawn)
@@ -111,9 +113,18 @@ class Operation:
         sentence = " ".join((type(self).__doc__ or self.name).replace("``", "").split())
         return sentence + listed(args)
 
+    def completed(self, args: Args) -> dict[str, Any]:
+        """The arguments, also those that the program leaves out."""
+        return {name: args.get(name, each.usual) for name, each in self.arguments.items()}
+
     def do(self, running: Running, args: Args) -> None:
         """Start it, and return at once. Raises Unable if the lab cannot do it on this machine."""
         raise NotImplementedError
+
+
+def optional(arguments: Mapping[str, Argument]) -> Mapping[str, Argument]:
+    """Arguments that programs may leave out: those from before the argument existed do."""
+    return {name: each._replace(optional=True) for name, each in arguments.items()}
 
 
 def listed(args: Args) -> str:

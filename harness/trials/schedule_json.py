@@ -85,7 +85,8 @@ def _op(where: str, do: str, args: Args) -> Op:
     if operation is None:
         raise UsageError(f"{where}: unknown {short(do)}{meant(do, resolve.operations())}")
     for name, argument in operation.arguments.items():
-        _check_own(f"{where} ({do})", name, argument, args.get(name))
+        if name in args or not argument.optional:
+            _check_own(f"{where} ({do})", name, argument, args.get(name))
     for name in args.keys() - operation.arguments.keys():
         _check_other(f"{where} ({do})", operation, name, args[name])
     return Op(do, args)

@@ -83,13 +83,24 @@ class TopicTable(VersionedTable[TopicConfig]):
         ))  # fmt: skip
 
     def ensure(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig | None:
-        """The topic, created with these values if needed: for retry and dead-letter topics. None beyond the limit."""
-        return self.get(topic) or self._create(TopicConfig(topic, queues, queues, perm))
+        """The topic, created with these values, or enlarged to so many queues, if needed: for retry and dead-letter
+        topics. None beyond the limit.
+        """
+        found = self.grown(topic, queues, perm)
+        return found if found == self.get(topic) else self._create(found)
 
     def ensure_all(self, queues: Mapping[str, int]) -> None:
-        """Create the missing topics, with their numbers of queues, in one change, up to the limit."""
-        new = {topic: TopicConfig(topic, each, each) for topic, each in queues.items() if self.get(topic) is None}
-        self.put_all(new)
+        """The same for several topics, in one change."""
+        self.put_all(
+            {topic: new for topic, each in queues.items() if (new := self.grown(topic, each)) != self.get(topic)}
+        )
+
+    def grown(self, topic: str, queues: int, perm: int = READ | WRITE) -> TopicConfig:
+        """The topic's configuration with at least so many queues; a new topic's if there is none."""
+        found = self.get(topic) or TopicConfig(topic, queues, queues, perm)
+        return found._replace(
+            read_queue_nums=max(queues, found.read_queue_nums), write_queue_nums=max(queues, found.write_queue_nums)
+        )
 
     def _create(self, config: TopicConfig) -> TopicConfig | None:
         return config if self.put(config.topic_name, config) else None

@@ -66,3 +66,43 @@ def test_neighbours_are_judged_and_restarts_change_nothing() -> None:
 def test_what_cannot_be_remade_is_refused_with_what_can() -> None:
     with pytest.raises(UsageError, match="a topic or a group, not 'table'"):
         resolve.operations()["recreate"].arguments["what"].check("table")  # type: ignore[misc]
+
+
+def changed(op: str, **args: Any) -> Op:
+    usual = {"topic": {"number": 0, "queues": 4}, "group": {"group": 0, "slowly": 1, "broker": 0}}[op]
+    return Op(op, {**usual, "node": "master", **args})
+
+
+SEND, JOIN = Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 1}), Op("join", {"group": 0, "consumer": 0})
+
+
+def test_an_administrator_changes_every_field_of_what_is_in_use() -> None:
+    closed = changed("topic", used=True, queues=2, reads=3, perm=4)
+    settings = {"enabled": False, "retry_queues": 4, "retries": 3, "from_min": False, "broadcasting": False}
+    ops = (JOIN, SEND, advance(6_000), closed, changed("group", notified=False, **settings), advance(21_000))
+    events, judged, violated = played(*ops)
+    assert not violated and judged["config-applied"]
+    for node in ("master", "slave"):
+        topic, group = table(events, "topics", node)["pairproof"], table(events, "groups", node)["g0"]
+        assert (topic["writeQueueNums"], topic["readQueueNums"], topic["perm"]) == (2, 3, 4)
+        found = [group["consumeEnable"], group["retryQueueNums"], group["retryMaxTimes"], group["consumeFromMinEnable"]]
+        assert found == [False, 4, 3, False]
+        assert not group["consumeBroadcastEnable"] and not group["notifyConsumerIdsChangedEnable"]
+    assert any(each.kind == "fail" and each.status == "NO_PERMISSION" and each.group == "g0" for each in events)
+
+
+def test_a_program_without_the_newer_arguments_plays_as_before() -> None:
+    newer = played(changed("topic", reads=0, perm=6, used=False), advance(1_000))[0]
+    assert [each for each in newer if each.f == "topic"] == [
+        each for each in played(changed("topic"), advance(1_000))[0] if each.f == "topic"
+    ]
+
+
+@pytest.mark.parametrize("what", ["topic", "group"])
+def test_what_clients_use_is_deleted_and_made_again(what: str) -> None:
+    again = Op("recreate", {"what": what, "number": 0, "steps": 3, "node": "master", "used": True})
+    events, _, violated = played(JOIN, SEND, advance(6_000), again, advance(1_000), SEND, advance(60_000))
+    assert not violated
+    name = "pairproof" if what == "topic" else "g0"
+    asked = [each.f for each in events if each.kind == "ok" and each.message == name]
+    assert asked == [what, f"delete-{what}", what]

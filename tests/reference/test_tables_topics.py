@@ -81,13 +81,18 @@ def test_template_that_an_earlier_run_saved_does_not_switch_creation_on() -> Non
     assert table.for_send("new", "TBW102", 4) is None
 
 
-def test_retry_and_dead_letter_topics_are_made_once() -> None:
+def test_retry_and_dead_letter_topics_are_made_once_and_grow() -> None:
     table = topics()
     assert table.ensure(retry_topic("G"), 1) == TopicConfig("%RETRY%G", 1, 1, 6)
     assert table.ensure(dead_letter_topic("G"), 1, perm=2) == TopicConfig("%DLQ%G", 1, 1, 2)
     version = table.version
-    assert table.ensure(retry_topic("G"), 5) == TopicConfig("%RETRY%G", 1, 1, 6)
+    assert table.ensure(retry_topic("G"), 1) == TopicConfig("%RETRY%G", 1, 1, 6)
+    table.ensure_all({retry_topic("G"): 1})
     assert table.version == version
+    assert table.ensure(retry_topic("G"), 5) == table.get("%RETRY%G") == TopicConfig("%RETRY%G", 5, 5, 6)
+    table.ensure_all({retry_topic("G"): 3})
+    assert table.get("%RETRY%G") == TopicConfig("%RETRY%G", 5, 5, 6)
+    assert table.version.counter == version.counter + 1
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,20 @@ if the store was replaced, every earlier value of the name is possible. A sync r
 Unobserved clients may change a table: then the broker saves more often than known calls explain, see
 :meth:`Tables.administered`.
 
-Times are events' numbers. Left out: progress, see :mod:`pairproof.harness.rocketmq.known.registers`; values besides a
-topic's numbers of queues and a group's two broker ids. Sources: TopicConfigManager, SubscriptionGroupManager: each
+Times are events' numbers. Left out: progress, see :mod:`pairproof.harness.rocketmq.known.registers`; a topic's filter
+type, flags and order, which no broker of 4.9 uses. Sources: TopicConfigManager, SubscriptionGroupManager: each
 persists before the answer.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...event_types.client import Consumer, Fail, Info, Invoke, Ok
 from ...event_types.node import Crash, Stop, Wipe
@@ -34,12 +35,49 @@ from .possible import Possible
 if TYPE_CHECKING:
     from .model import Known
 
-FIELDS = {TOPICS: ("readQueueNums", "writeQueueNums"), GROUPS: ("brokerId", "whichBrokerWhenConsumeSlowly")}
-Value = tuple[int, ...]
-"""For the fields of an entry."""
+WRITE, READ = 2, 4
+
+
+class Topic(NamedTuple):
+    readQueueNums: int = 0
+    writeQueueNums: int = 0
+    perm: int = 6
+
+    def reads(self, queue: int) -> bool:
+        """Whether a broker lets clients pull from this queue."""
+        return bool(self.perm & READ) and queue < self.readQueueNums
+
+    def takes(self, queue: int) -> bool:
+        """Whether a broker accepts sends to this queue: up to 5.5.0, whatever the permissions."""
+        return queue < max(self.readQueueNums, self.writeQueueNums)
+
+    @property
+    def routed(self) -> bool:
+        """Whether producers find a queue."""
+        return bool(self.perm & WRITE and self.writeQueueNums)
+
+
+class Group(NamedTuple):
+    brokerId: int = 0
+    whichBrokerWhenConsumeSlowly: int = 1
+    consumeEnable: bool = True
+    consumeFromMinEnable: bool = True
+    consumeBroadcastEnable: bool = True
+    retryQueueNums: int = 1
+    retryMaxTimes: int = 16
+    notifyConsumerIdsChangedEnable: bool = True
+
+
+UNCHANGED = Topic(sys.maxsize, sys.maxsize)
+"""As clients and an operator's files made it: queues are unknown, permissions usual."""
+ENTRY_TYPES: Mapping[str, type[Topic | Group]] = {TOPICS: Topic, GROUPS: Group}
+Value = Topic | Group | tuple[()]
 ABSENT: Value = ()
+"""Or, before an administrator's first call, as clients and an operator's files made it."""
 FLUSHED_NS = 1_000 * MS
 """The time of a save to reach the disk, besides the lab's longest flush."""
+NEVER, NOW = -sys.maxsize, sys.maxsize
+"""Before and after all events."""
 _seq = attrgetter("seq")
 
 
@@ -81,6 +119,10 @@ class Tables:
         self._saves: dict[tuple[str, str], list[Persist]] = {}
         self._asked: dict[tuple[str, str], Sync] = {}
         """By slave and table: current steps of syncs."""
+        self._deleted: set[Name] = set()
+        """Names that an administrator ever asked to delete."""
+        self._changed_at: dict[Name, int] = {}
+        """When an administrator's call for a name, or a sync after one, last began or ended, ns."""
         self._hidden: set[tuple[str, str]] = set()
         """Tables that slaves may have applied at an unknown time."""
 
@@ -106,6 +148,49 @@ class Tables:
         found = self._entry(name, node).possible_since(since) or set()
         # A current step may have been applied already.
         return found | self._coming(name, node)
+
+    def topics(self, node: str, topic: str, since: int) -> Iterator[Topic | None]:
+        """All possible settings of a topic at a broker since this event; None: unknown, since an administrator may have
+        deleted it, and a client made it again.
+        """
+        name = (TOPICS, topic)
+        for each in self.possible(node, name, since):
+            yield each if isinstance(each, Topic) else None if name in self._deleted else UNCHANGED
+
+    def groups(self, node: str, group: str, since: int) -> set[Group]:
+        """All possible settings of a group; one that no administrator made has the defaults."""
+        return {each if isinstance(each, Group) else Group() for each in self.possible(node, (GROUPS, group), since)}
+
+    def reads(self, node: str, queue: str, group: str, since: int) -> set[bool]:
+        """Whether a broker may have let a group pull from a queue since this event: both answers if unknown."""
+        topic, _, number = queue.rpartition("/")
+        found: set[bool] = set()
+        for each in self.topics(node, topic, since):
+            found |= {True, False} if each is None else {each.reads(int(number))}
+        enabled = {each.consumeEnable for each in self.groups(node, group, since)}
+        return {a and b for a in found for b in enabled}
+
+    def held_back_until(self, queue: str | None, group: str | None, now: int) -> int:
+        """Until when administrators may have kept a group from reading a queue, ns: ``now`` if they may still;
+        :data:`NEVER`.
+        """
+        names = ((TOPICS, topic_of(queue)), (GROUPS, group or ""))
+        changed = max(self._changed_at.get(name, NEVER) for name in names)
+        if changed == NEVER:
+            return changed
+        nodes = {node for name in names for node in self._entries.get(name, ())}
+        return now if any(False in self.reads(node, queue or "", group or "", NOW) for node in nodes) else changed
+
+    def is_used_changed(self) -> bool:
+        """Whether an administrator ever asked to change a topic or group that clients use."""
+        return not self.used.isdisjoint(self._entries)
+
+    def is_routed(self, node: str, queue: str | None, since: int) -> bool:
+        """Whether producers certainly find a queue of a topic, and administrators have not changed it since (ns)."""
+        topic = topic_of(queue)
+        found = self.topics(node, topic, NOW)
+        is_quiet = self._changed_at.get((TOPICS, topic), NEVER) < since
+        return is_quiet and all(each is not None and each.routed for each in found)
 
     def is_made(self, node: str, name: Name) -> bool:
         """Whether an administrator ever tried to create it there."""
@@ -164,8 +249,12 @@ class Tables:
     def begins(self, event: Invoke) -> None:
         table = CHANGES.get(event.f)
         if table is not None:
+            name = (table, event.message or "")
+            if event.f in DELETES:
+                self._deleted.add(name)
+            self._changed_at[name] = event.t
             value = ABSENT if event.f in DELETES else _asked(event.detail or "{}")
-            self._entry((table, event.message or ""), event.node).begin(event.op, value, event.seq)
+            self._entry(name, event.node).begin(event.op, value, event.seq)
             return
         if event.group is not None:
             self.used.add((GROUPS, event.group))
@@ -177,6 +266,7 @@ class Tables:
         if table is None or begun is None:
             return
         node, name = begun.call.node, (table, begun.call.message or "")
+        self._changed_at[name] = event.t
         entry = self._entry(name, node)
         before = entry.settled or set()
         beside = entry.end(event, event.seq)
@@ -207,6 +297,8 @@ class Tables:
         if event.status in DONE:
             for name in self._entries:
                 if name[0] == event.f:
+                    if event.status == "applied":
+                        self._changed_at[name] = event.t
                     entry = self._entry(name, event.node)
                     entry.copy(self._entry(name, MASTER).possible_since(asked.seq), asked.seq, event.seq)
                     if event.status == "applied":
@@ -238,9 +330,17 @@ class Tables:
         return self._entries.setdefault(name, {}).setdefault(node, Entry())
 
 
+def value_of(table: str, entry: Mapping[str, Any] | None) -> Value:
+    """An entry as a table has it; None: it has none."""
+    if entry is None:
+        return ABSENT
+    kind = ENTRY_TYPES[table]
+    return kind(**{field: entry[field] for field in kind._fields if field in entry})
+
+
 @lru_cache(maxsize=64)
 def _asked(detail: str) -> Value:
     asked: Mapping[str, int] = json.loads(detail)
     if "queues" in asked:
-        return (asked["queues"], asked["queues"])
-    return tuple(asked.get(field, default) for field, default in zip(FIELDS[GROUPS], (0, 1), strict=True))
+        return Topic(asked.get("reads", asked["queues"]), asked["queues"], asked.get("perm", Topic().perm))
+    return value_of(GROUPS, asked)

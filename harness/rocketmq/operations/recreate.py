@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...trials.operation import Drawn, Operation, Running, number, text
+from ...trials.operation import Drawn, Operation, Running, number, optional, text, truth
 from ...trials.schedule import Args
 from ..ports import CanRecreate
 from .scope import ADMINISTERED, TOPICS
@@ -20,7 +20,8 @@ def _check(what: object) -> None:
 class Recreate(Operation):
     """An administrator creates an unused topic or consumer group at ``node``, or changes it if it exists; with two
     ``steps`` deletes it then, with three creates it again with other values. Each step begins after the answer to the
-    one before. Every second group is deleted with its progress.
+    one before. Every second group is deleted with its progress. ``used``: it is the topic of all clients, or the
+    consumers' group of this number.
     """
 
     name = "recreate"
@@ -30,12 +31,13 @@ class Recreate(Operation):
         "number": number(99, range(TOPICS), (0,), usual=0),
         "steps": number(MOST_STEPS, (1, 2, 3), (1, 2), usual=MOST_STEPS),
         "node": text(ADMINISTERED, usual="master"),
+        **optional({"used": truth(0.3, simpler=False, usual=False)}),
     }
     drawn = Drawn(whole=True)
 
     def do(self, running: Running, args: Args) -> None:
         """Ask the broker."""
-        running.able.recreate(args["what"], args["number"], args["steps"], args["node"])
+        running.able.recreate(**self.completed(args))
 
 
 OPERATION = Recreate()

@@ -20,6 +20,8 @@ BY_TAG = {2: "paidAa || a", 3: "paidBB"}
 """Groups that subscribe to some tags. Aa and BB have the same hash in Java; paid before them makes it negative."""
 FALTERING = 4
 """The group whose members fail at some messages; others do not join it."""
+CHANGED = (0, 0, 1, 1, 2, FALTERING, FALTERING, 6, 8)
+"""Groups that administrators change while they are in use."""
 CONSUMERS = 3
 TOPICS = 2
 MOST_MEMBER = 9

@@ -148,6 +148,10 @@ class Pulling:
         clients = self.parts.clients
         if not clients.consumer_ids(header["consumerGroup"]):
             return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group has no live member")
+        group = self.parts.groups.get(header["consumerGroup"])
+        broadcasts = clients.consumers[header["consumerGroup"]].message_model == "BROADCASTING"
+        if broadcasts and group is not None and not group.consume_broadcast_enable:
+            return None, (remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not broadcast")
         found = clients.subscription(header["consumerGroup"], header["topic"])
         if found is None:
             return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group does not subscribe to this topic")

@@ -2,7 +2,9 @@
 
 It is put into the group's retry topic, delayed by its level (0: three levels more than its retries), or into the
 group's dead letters after too many retries or for a negative level. A slave refuses. Where this differs from RocketMQ,
-on purpose: a slave creates no retry topic. Source: AbstractSendMessageProcessor.consumerSendMsgBack.
+on purpose: a slave creates no retry topic, and an existing retry topic gets more queues when its group does (RocketMQ
+leaves it as it is, and stores messages in queues that no consumer reads). Source:
+AbstractSendMessageProcessor.consumerSendMsgBack.
 """
 
 from collections.abc import Mapping

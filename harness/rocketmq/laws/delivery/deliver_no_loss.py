@@ -9,7 +9,8 @@ Checks:
   on. A broadcasting group is judged per consumer, a subscription by its tags.
 - A group does not go on past a missing message.
 - A group does not wait before one for 150 s after the last possible delay: healing, the answer to the send, the
-  master's start, the consumer's start, route and assignment, or a refusal of the group by a master that creates none.
+  master's start, the consumer's start, route and assignment, a refusal of the group by a master that creates none, or
+  an administrator's settings that keep the group from the queue.
 Abstains when:
 - The consumer chose its first offset itself.
 - A slave was diverged when the message was stored, or when it answered a pull that passed the message's offset: its
@@ -204,5 +205,7 @@ class DeliverNoLoss(NeverMoved):
                 since.append(consumer.since)
                 route = known.routes.get(process)
                 since += [route.since] if route is not None else []
+        group = consumed.reader.partition("#")[0]
+        since.append(self.known.tables.held_back_until(consumed.queue, group, end.t))
         since.append(self.known.milestones["heal"].t)
         return end.t - max(since) <= STUCK_NS

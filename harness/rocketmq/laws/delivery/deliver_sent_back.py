@@ -9,6 +9,8 @@ Abstains when:
 - The message was ready when a slave moved its group on: the slave's queue begins later.
 - For the times: the master's clock was set.
 - The master lost a part of its log.
+- An administrator may have left the group no retry queue when the message was sent back, or keeps it from consuming.
+  After other changes the group has 150 s.
 Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
 """
 
@@ -80,8 +82,13 @@ class DeliverSentBack(SentBack):
             if back.taken is None or not level or _retry(back) in self.came:
                 continue
             ready = back.taken + self.delay_ns(level)
-            if self.moved.get(back.event.group, -1) < ready:
-                self._judge_absent(event, back, max(ready + COMES_NS, disturbed + AFTER_NS))
+            if self.moved.get(back.event.group, -1) < ready and not self.has_no_retries(back):
+                blocked = self._held_back_until(back.event.group or "", event.t)
+                self._judge_absent(event, back, max(ready + COMES_NS, disturbed + AFTER_NS, blocked + AFTER_NS))
+
+    def _held_back_until(self, group: str, now: int) -> int:
+        """Until when administrators may have kept the group from its retry topic, or from seeing a larger one, ns."""
+        return self.known.tables.held_back_until(f"{RETRY}{group}/0", group, now)
 
     def _judge_absent(self, end: Event, back: Request[Back], deadline: int) -> None:
         group, message, times = _retry(back)
@@ -90,6 +97,9 @@ class DeliverSentBack(SentBack):
         if is_live and deadline < end.t and not self.is_clock_set:
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"
+            queues = max(each.retryQueueNums for each in self.known.tables.groups(MASTER, group or "", 0))
+            if queues > 1:
+                text += f"; an administrator gave the group {queues} retry queues"
             self.violate(end._replace(message=message), text, since=deadline - COMES_NS)
 
     def _level_of(self, back: Request[Back]) -> int:

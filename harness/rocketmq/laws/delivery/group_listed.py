@@ -10,6 +10,7 @@ Checks:
 Abstains when:
 - A fault affected the broker or the clients' link to it since the heartbeat (for an absence, the first one).
 - The broker's clock was set.
+- An administrator ever turned the group's notifications off.
 - The change is uncertain: a heartbeat or goodbye has no answer yet.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
 """
@@ -217,7 +218,9 @@ class GroupListed(Law):
                 self.violate(event, text, since=since)
 
     def _missed(self, event: Event, missed: Notification, deadline: Deadline) -> None:
-        if self._is_current(missed.key):
+        node, _, group = missed.key
+        notifies = all(each.notifyConsumerIdsChangedEnable for each in self.known.tables.groups(node, group, 0))
+        if notifies and self._is_current(missed.key):
             self.judged += 1
-            text = f"{missed.key[0]} has not told client {missed.process} for a second that {missed.what}"
+            text = f"{node} has not told client {missed.process} for a second that {missed.what}"
             self.violate(event, text, since=deadline.since)

@@ -13,6 +13,7 @@ Abstains when:
 - Within 150 s there was a crash, a stop, a replaced store or a fault, except between slaves and their master: a dead
   member expires after 120 s.
 - A broker is down.
+- An administrator's settings keep the group from the queue, or did in the time of a new route.
 - The group broadcasts, or has no members.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
 RebalanceImpl.rebalanceByTopic.
@@ -127,6 +128,8 @@ class GroupShared(Law):
                 continue
             if group.holders:
                 self._judge(name, group, event)
+            elif any(self._is_held_back(f"{topic}/0", name, event.t) for _, topic in group.routes):
+                continue
             elif since := self._routed_since(group, event.t):
                 group.is_judged = True
                 self.judged += 1
@@ -148,11 +151,18 @@ class GroupShared(Law):
         since = max(since, group.changed)
         return since if self._is_over(now - since) else None
 
+    def _is_held_back(self, queue: str, group: str, now: int) -> bool:
+        return not self._is_over(now - self.known.tables.held_back_until(queue, group, now) - ROUTED_NS)
+
     def _is_over(self, took_ns: int) -> bool:
         return took_ns > SHARED_NS + self.known.healthy_ns
 
     def _judge(self, name: str, group: Group, event: Event) -> None:
-        wrong = [queue for queue, holders in group.holders.items() if len(holders) != 1]
+        wrong = [
+            queue
+            for queue, holders in group.holders.items()
+            if len(holders) != 1 and not self._is_held_back(queue.partition(" ")[0], name, event.t)
+        ]
         sure = [queue for queue in wrong if group.holders[queue] or self._is_over(event.t - group.freed.get(queue, 0))]
         if wrong and not sure:
             return

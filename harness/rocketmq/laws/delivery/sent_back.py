@@ -28,6 +28,12 @@ class SentBack(Law):
     def excused(self) -> bool:
         return MASTER in self.known.stores.lost
 
+    def has_no_retries(self, back: Request[Back]) -> bool:
+        """Whether the group may have had no retry queue: then a broker confirms, and stores nothing."""
+        event = back.event
+        groups = self.known.tables.groups(event.node or "", event.group or "", event.seq)
+        return any(not each.retryQueueNums for each in groups)
+
     def delay_ns(self, level: int) -> int:
         return self._delays()[level - 1] * MS
 

@@ -10,18 +10,15 @@ Abstains when:
 - The store was replaced, or the machine crashed: if the broker flushes its tables (``tableSaves``), only the changes
   that its disk need not have had.
 - A fault affected the master during the change, and that process has ended: a full disk saves nothing.
-- The value is neither a topic's number of queues nor a group's two broker ids.
+- The value is a topic's filter type, flags or order.
 Source: TopicConfigManager.updateTopicConfig, deleteTopicConfig, SubscriptionGroupManager: each persists before the
 answer. See :mod:`pairproof.harness.rocketmq.known.tables`.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from ....judging.law import only
 from ...event_types.metadata import Table
 from ...known.metadata import GROUPS, TOPICS, entries
-from ...known.tables import ABSENT, FIELDS, Value
+from ...known.tables import Value, value_of
 from ...law import Law
 from ...topology import MASTER
 
@@ -39,17 +36,12 @@ class MetaAsAdministered(Law):
     def on_table(self, event: Table) -> None:
         for name, entry in self.known.tables.administered(event.f):
             self.judge_part(POWER if entry.lost_power else CHANGES)
-            found, possible = _held(event, name), entry.settled
+            found, possible = value_of(event.f, entries(event).get(name)), entry.settled
             if possible is not None and found not in possible:
                 wanted = " or ".join(sorted(map(_shown, possible)))
                 self.violate(
                     event, f"the master's {event.f} have {name} as {_shown(found)}; administrators left it {wanted}"
                 )
-
-
-def _held(table: Table, name: str) -> Value:
-    entry: Mapping[str, Any] | None = entries(table).get(name)
-    return ABSENT if entry is None else tuple(entry.get(field, 0) for field in FIELDS[table.f])
 
 
 def _shown(value: Value) -> str:

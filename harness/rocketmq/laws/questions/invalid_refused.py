@@ -5,6 +5,7 @@ Checks:
   ``invalid_requests`` allows: not success, and not a code on which clients retry.
 - Bytes that are not a frame end the connection, as no request can be answered.
 Abstains when:
+- An administrator changed what clients use, and the answer is that it is missing or may not be read.
 - There is no answer in time, or it is SYSTEM_BUSY with a reason in brackets.
 - The broker is RocketMQ before 4.9: it accepts topics of any name and length, and deletes its own. Measurements begin
   with 4.9.
@@ -17,6 +18,7 @@ from ...law import Law
 from .asked import BUSY, SILENT
 
 SINCE = (4, 9)
+FORBIDS = frozenset({"NO_PERMISSION", "TOPIC_NOT_EXIST"})
 
 
 class InvalidRefused(Law):
@@ -28,6 +30,8 @@ class InvalidRefused(Law):
     def on_invalid(self, event: Invalid) -> None:
         request = REQUESTS.get(event.f)
         if request is None or _is_inconclusive(event) or self.known.is_older(event.node, SINCE):
+            return
+        if event.status in FORBIDS and self.known.tables.is_used_changed():
             return
         self.judged += 1
         if event.status not in request.refused:

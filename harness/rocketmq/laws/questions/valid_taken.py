@@ -5,6 +5,8 @@ Checks:
 - An unknown topic or group is a reason if an administrator changed it, if a machine crash may have taken it, and where
   the master does not create it automatically: groups also for commits and queries, which create none, topics before the
   first send.
+- An administrator's setting is a reason: a queue beyond the topic's, no permission to read the topic, a group that may
+  not consume. For NO_PERMISSION nothing else is, except on a black box.
 - An illegal message is a reason if it has no body (RocketMQ's clients send none), if it may exceed a record's limits,
   maxMessageSize or a log file, or if its queue is beyond defaultTopicQueueNums.
 Abstains when:
@@ -33,10 +35,13 @@ OVERHEAD_BYTES = 300
 QUEUES, DEFAULT_QUEUES = "defaultTopicQueueNums", 8
 """Limits the queues of a topic that a send creates."""
 NO_TOPIC = "TOPIC_NOT_EXIST"
-UNKNOWN_NAMES = frozenset({NO_TOPIC, "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"})
+NO_PERMISSION = "NO_PERMISSION"
+UNKNOWN_NAMES = frozenset({NO_TOPIC, NO_PERMISSION, "SUBSCRIPTION_NOT_EXIST"})
 NO_GROUP = "SUBSCRIPTION_GROUP_NOT_EXIST"
 COMMITS = ("commit", "query")
 """These create no group, unlike heartbeats and pulls; RocketMQ 5 refuses them before one exists."""
+PULLS = ("pull", "select", "commit")
+"""A pull may carry a commit, which then has its answer."""
 BUSY = ("busy", "flow control")
 
 
@@ -103,6 +108,17 @@ class ValidTaken(Law):
             what = f"{asked} of {event.message or event.queue or 'something'}{' without a body' * (illegal == EMPTY)}"
             self.violate(event, f"{event.node} refuses {what} ({status}: {event.detail or '':.100})")
 
+    def _is_forbidden(self, event: Fail | Try) -> bool:
+        """Whether an administrator may have taken the queue, or the permission to read it."""
+        tables, begun = self.known.tables, self.known.calls.begun(event)
+        topic, _, number = (event.queue or "").rpartition("/")
+        if begun is None or not number.isdecimal():
+            return False
+        since = begun.call.seq
+        if event.f in PULLS:
+            return False in tables.reads(event.node, event.queue or "", event.group or "", since)
+        return any(each is None or not each.takes(int(number)) for each in tables.topics(event.node, topic, since))
+
     def _is_settled(self, node: str, began: int) -> bool:
         role = str(self.known.config.get(node, {}).get("brokerRole", ""))
         since = began - SETTLED_NS
@@ -114,7 +130,7 @@ class ValidTaken(Law):
             return True
         if self.known.instant_ns and any(each in f"{status} {event.detail or ''}".lower() for each in BUSY):
             return True
-        if status in illegal:
+        if status in illegal or self._is_forbidden(event):
             return True
         settings = self.known.config.get(event.node, {})
         creates = event.f not in COMMITS and creates_groups(settings)
@@ -126,5 +142,8 @@ class ValidTaken(Law):
                 return True
             names = {topic, event.group or "", event.message or ""}
             may_be_gone = event.node in self.written or self.known.stores.may_lack_files(event.node)
+            if status == NO_PERMISSION and not self.known.is_a_black_box(event.node):
+                # The history has all administrators, and a name that is missing takes no permission away.
+                return False
             return may_be_gone or not self.changed.isdisjoint(names)
         return False

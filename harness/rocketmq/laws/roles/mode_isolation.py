@@ -14,6 +14,7 @@ Abstains when:
 - There is one broker name (not applicable).
 - The group reads from a slave (which may lack the topic), its user chose one, or its consumers start, stop or
   rebalance.
+- An administrator's settings keep the group from the queue, or did in the time of a new route.
 - The queue's last holder left, and it has no new one.
 - The send carries a remark, so the message is first stored elsewhere, as delayed ones are, or waits for others (up to
   4.9.2).
@@ -272,6 +273,8 @@ class ModeIsolation(Law):
         is_isolated = self._is_undisturbed(name, since) and self._others_lost(name, since)
         if not is_isolated or not self._asks_masters(group) or self.rebalanced.get(group, 0) > since:
             return
+        if self.known.tables.held_back_until(queue, group, event.t) > since - RETURN_NS:
+            return
         self.judged += 1
         took = event.t - since
         if took > self._within(ASK_NS):
@@ -286,7 +289,10 @@ class ModeIsolation(Law):
             return False
         if read.since is None:
             return False
-        began = max(returned_at, read.since, self._last_disturbed(name), self.members_changed.get(group, 0))
+        held_back_until = known.tables.held_back_until(queue, group, event.t)
+        began = max(
+            returned_at, read.since, self._last_disturbed(name), self.members_changed.get(group, 0), held_back_until
+        )
         took = event.t - began
         late = took > self._within(RETURN_NS)
         if asked or late:

@@ -13,6 +13,7 @@ Checks:
   since the group was first served.
 Abstains when:
 - There are no slaves or no name server (not applicable).
+- An administrator's settings keep the group from the queue; afterwards the time begins again.
 - The group is orderly: only the master gives locks.
 - The slave may refuse reads (5.x with slaveReadEnable off); the return is checked.
 - The name server answers that it has no route: it has topics from masters only, and forgets them in a restart or after
@@ -139,7 +140,7 @@ class RoleReadFailover(Law):
 
     def _served(self, key: Key, claim: Claim, event: Ok) -> None:
         if not claim.met and (event.node == MASTER) == (self.server == MASTER):
-            due = self._due(key, claim)
+            due = self._due(key, claim, event.t)
             if due is not None and claim.first is not None:
                 self.judged += 1
                 self._check(key, due, event)
@@ -213,7 +214,7 @@ class RoleReadFailover(Law):
                 self._check_overdue(key, claim, event)
 
     def _check_overdue(self, key: Key, claim: Claim, event: Event) -> None:
-        due = None if claim.met else self._due(key, claim)
+        due = None if claim.met else self._due(key, claim, event.t)
         if due is not None and event.t > due[0] + due[1]:
             self.judged += 1
             self._check(key, due, event)
@@ -229,7 +230,7 @@ class RoleReadFailover(Law):
                 f"{bound // MS} ms are enough", since=since
             )  # fmt: skip
 
-    def _due(self, key: Key, claim: Claim) -> tuple[int, int] | None:
+    def _due(self, key: Key, claim: Claim, now: int) -> tuple[int, int] | None:
         """The start and the bound of a claim's deadline, ns; None if there is none."""
         if self.failover is None or claim.first is None or (self.server != MASTER and self.slaves_refuse):
             return None
@@ -245,7 +246,12 @@ class RoleReadFailover(Law):
             targets += [node, f"client-{node}", f"names-{node}"]
         if disturbances.is_disturbed(*targets) or (not back and self._has_no_topics(since)):
             return None
-        since = max(since, claim.since, disturbances.undisturbed_since(*targets), *(when for _, when in wanted))
+        held_back_until = self.known.tables.held_back_until(key[1], key[0], now)
+        if held_back_until == now:
+            return None
+        since = max(
+            since, held_back_until, claim.since, disturbances.undisturbed_since(*targets), *(when for _, when in wanted)
+        )
         for node in nodes:
             ready = self._ready(node, claim.first, back)
             if ready is None:

@@ -9,7 +9,8 @@ Checks:
 - Sends without a fixed queue use another queue each time, if there are two and nothing fails.
 - ok reports status and queue of the last try; fail is reported only if no try may have stored the message.
 - No send fails before its first try, unless its time is over or there is no route. There must be a route if the master
-  is registered with the topic, and master, name server and links have been undisturbed for ``SETTLED_NS``.
+  is registered with the topic, administrators left it a queue to write, and all of them, master, name server and links
+  have been undisturbed for ``SETTLED_NS``.
 - A send ends within its limit and a name server's timeouts; it does not time out sooner.
 - The master's log holds a message at most once per try at the master.
 Abstains when:
@@ -168,6 +169,8 @@ class ProducerTries(Law):
             return ""
         if self.known.stores.may_lack_files(MASTER):
             # Perhaps the topic's entry.
+            return ""
+        if not self.known.tables.is_routed(MASTER, event.queue, event.t - SETTLED_NS):
             return ""
         if not self.known.disturbances.is_undisturbed(max(0, event.t - SETTLED_NS), *TARGETS):
             return ""

@@ -24,19 +24,12 @@ from ....event_types.client import Ok
 from ....event_types.node import Config
 from ....history import Event
 from ....judging.law import CONVENTION, EventFilter, only
-from ...known.metadata import GROUPS
 from ...known.positions import Content
+from ...known.tables import Group
 from ...law import Law
 from ...settings import DEFAULTS, is_on, memory, parse, version
 from ...topology import SLAVES
 from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
-
-
-class Choice(NamedTuple):
-    """A group's broker ids."""
-
-    usual: int = 0
-    slow: int = 1
 
 
 class Pull(NamedTuple):
@@ -80,7 +73,7 @@ class ReadSplit(Law):
         if event.node not in self.splits and event.broker == 0:
             return
         choices = self._choices(event)
-        usual = {each.usual for each in choices}
+        usual = {each.brokerId for each in choices}
         if event.node not in self.splits:
             echoes = event.node in SLAVES and event.status == RETRY
             self._check(event, usual if echoes else (), "slaveReadEnable is off")
@@ -90,17 +83,16 @@ class ReadSplit(Law):
         if event.status in (NOT_FOUND, MOVED):
             self._check(event, usual, "it read no entry")
             return
-        slow = {each.slow for each in choices}
+        slow = {each.whichBrokerWhenConsumeSlowly for each in choices}
         self._check(event, usual | slow, f"its group wants {_shown(usual)}, or {_shown(slow)} when slow")
         # The lag does not matter if both sets have the id, or the entry read is unknown.
         if event.status != RETRY and (event.broker in usual) != (event.broker in slow):
             self._check_lag_later(event, event.broker in slow)
 
-    def _choices(self, event: Ok) -> set[Choice]:
+    def _choices(self, event: Ok) -> set[Group]:
         """The settings that the group may have had at the broker during the call."""
         begun = self.known.calls.begun(event)
-        name = (GROUPS, event.group or "")
-        return {Choice(*each) for each in self.known.tables.possible(event.node, name, begun.call.seq if begun else 0)}
+        return self.known.tables.groups(event.node, event.group or "", begun.call.seq if begun else 0)
 
     def _check(self, event: Ok, allowed: Collection[int], why: str) -> None:
         if event.broker not in allowed:

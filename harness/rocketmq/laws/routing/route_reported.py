@@ -22,6 +22,7 @@ from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Register
 from ...known.deadlines import Deadline, Deadlines
+from ...known.metadata import TOPICS
 from ...law import Law
 from ...settings import parse, registration_ms
 from ...topology import MASTER, NAMES
@@ -70,7 +71,9 @@ class RouteReported(Law):
         if begun is None:
             return
         asked = begun.call
-        before = self.topics.get(event.message)
+        # The first settings of a topic that clients use are unknown.
+        is_used = (TOPICS, event.message) in self.known.tables.used
+        before = self.topics.get(event.message, UNKNOWN if is_used else None)
         others = (each.call for each in self.known.calls.open_at(MASTER) if each is not begun)
         overlap = any((each.f, each.message) == ("topic", event.message) for each in others)
         self.topics[event.message] = UNKNOWN if overlap else asked.detail

@@ -93,7 +93,7 @@ class StoredSentBack(SentBack):
         origin = _offset(held) if times else source.lo
         topic = str(held.get("from")) if times else (source.queue or "").rpartition("/")[0]
         key = Key(back.event.group or "", source.message, times + 1)
-        return key, Due(self.level_of(back, times), origin, topic, back.taken)
+        return key, Due(self.level_of(back, times), origin, topic, None if self.has_no_retries(back) else back.taken)
 
     def _judge_copies(self, key: Key, dues: list[Due], stored: list[Record], end: Audit) -> None:
         self.judged += 1

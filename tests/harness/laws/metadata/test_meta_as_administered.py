@@ -56,15 +56,15 @@ def world() -> A:
 
 def test_a_created_name_has_the_requested_values() -> None:
     assert_holds(LAW, world().make().read(X=FOUR, T={}))
-    assert_broken(LAW, world().make().read(T={}), "have X as absent; administrators left it 4/4")
-    assert_broken(LAW, world().make().read(X=ONE), "have X as 1/1")
+    assert_broken(LAW, world().make().read(T={}), "have X as absent; administrators left it 4/4/6")
+    assert_broken(LAW, world().make().read(X=ONE), "have X as 1/1/6")
     assert_holds(LAW, world().make().make(queues=1).read(X=ONE))
     assert_broken(LAW, world().make().delete().make(queues=1).read(X=FOUR), "administrators left it 1/1")
 
 
 def test_a_deleted_name_is_gone() -> None:
     assert_holds(LAW, world().make().delete().read(T={}))
-    assert_broken(LAW, world().make().delete().read(X=FOUR), "have X as 4/4; administrators left it absent")
+    assert_broken(LAW, world().make().delete().read(X=FOUR), "have X as 4/4/6; administrators left it absent")
     assert_broken(LAW, world().make().delete(saves=False).read(X=FOUR), "administrators left it absent")
 
 
@@ -104,7 +104,7 @@ def test_calls_in_flight_or_lost_leave_it_open() -> None:
     two.persist("topics", "master").persist("topics", "master")
     two.ends(first, "topic", "X").ends(second, "delete-topic", "X")
     assert_holds(LAW, two.read(X=ONE).read(T={}))
-    assert_broken(LAW, two.read(X=FOUR), "administrators left it 1/1 or absent")
+    assert_broken(LAW, two.read(X=FOUR), "administrators left it 1/1/6 or absent")
 
 
 def test_an_answer_about_a_replaced_store_proves_nothing_about_the_new_one() -> None:

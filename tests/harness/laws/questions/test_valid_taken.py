@@ -95,7 +95,7 @@ def test_a_large_message_records_its_size() -> None:
     assert json.loads(content(bytes(1_001), "a", 0))["size"] == 1_001
 
 
-@pytest.mark.parametrize("status", ["TOPIC_NOT_EXIST", "NO_PERMISSION", "SUBSCRIPTION_NOT_EXIST"])
+@pytest.mark.parametrize("status", ["TOPIC_NOT_EXIST", "SUBSCRIPTION_NOT_EXIST"])
 def test_names_may_be_unknown_that_were_changed_or_lost(status: str) -> None:
     assert_broken(ValidTaken, asked(world(), status), "refuses")
     for f in ("topic", "delete-topic"):
@@ -164,3 +164,27 @@ def test_each_try_of_a_producer_is_judged() -> None:
     assert_broken(ValidTaken, tried(3_001), "master refuses a try of m0 (SYSTEM_ERROR: no)")
     assert_holds(ValidTaken, tried(2_000))
     assert_holds(ValidTaken, tried(3_001, "timeout"))
+
+
+def sets(history: H, f: str, name: str, **detail: object) -> H:
+    """An administrator's whole call."""
+    op, history.ops = history.ops, history.ops + 1
+    call = {"node": "master", "process": 2, "op": op, "f": f, "message": name}
+    history.add("invoke", **call, detail=json.dumps(detail))
+    return history.add("ok", **call, status="SUCCESS")
+
+
+def test_an_administrator_s_settings_are_a_reason_and_the_ones_before_are_none() -> None:
+    def refused(f: str, setting: str, group: str = "G", **detail: object) -> H:
+        return asked(sets(world(), setting, "T" if setting == "topic" else "G", **detail), f=f, group=group)
+
+    assert_holds(ValidTaken, refused("pull", "group", consumeEnable=False))
+    assert_broken(ValidTaken, refused("pull", "group", consumeEnable=False, group="other"), "refuses pull")
+    assert_broken(ValidTaken, refused("pull", "group", consumeBroadcastEnable=False), "refuses pull")
+    no_broadcasts = sets(world(), "group", "G", consumeBroadcastEnable=False)
+    assert_broken(ValidTaken, asked(no_broadcasts, "NO_PERMISSION", f="pull", group="G"), "refuses pull")
+    assert_holds(ValidTaken, refused("pull", "topic", queues=4, perm=2))
+    assert_broken(ValidTaken, refused("send", "topic", queues=4, perm=4), "refuses send")
+    assert_holds(ValidTaken, refused("send", "topic", queues=0))
+    again = sets(sets(world(), "group", "G", consumeEnable=False), "group", "G")
+    assert_broken(ValidTaken, asked(again, f="pull", group="G"), "refuses pull")
