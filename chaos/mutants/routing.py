@@ -1,6 +1,6 @@
 """Mutants of routing: brokers' suggestions, clients' choices, name servers' routes."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
