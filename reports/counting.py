@@ -200,13 +200,12 @@ def _first_kept(rows: pa.Table) -> pa.Table:
 
 
 def _by_search(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
-    verdicts = verdicts.select(["run", "trial", "law", "verdict"])
+    verdicts = verdicts.select(["run", "trial", "law", "verdict", "trials"])
     seen = verdicts.filter(pc.invert(pc.is_in(verdicts["verdict"], pa.array(BLIND))))
     rows = seen.join(trials.select(["run", "trial", "origin"]), ["run", "trial"])
     violated = pc.cast(pc.equal(rows["verdict"], Verdict.VIOLATED.value), pa.int64())
-    ones = pa.repeat(pa.scalar(1, pa.int64()), len(rows))
     keys, sums = BY_SEARCH
-    view = {name: rows[name] for name in keys} | dict(zip(sums, (ones, violated), strict=True))
+    view = {name: rows[name] for name in keys} | dict(zip(sums, (rows["trials"], violated), strict=True))
     return _sum(pa.table(view), Measure("", keys, sums))
 
 
@@ -219,8 +218,12 @@ def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
         "source": pc.fill_null(verdicts["origin"], SEARCHES),
         "exercised": pc.cast(pc.greater(verdicts["judged"], 0), pa.int64()),
     }
-    ones = {column: pc.cast(pc.equal(verdict, each.value), pa.int64()) for each, column in VERDICTS.items()}
-    return pa.table(columns | ones | {"trials": pa.repeat(pa.scalar(1, pa.int64()), len(verdicts))})
+    trials = verdicts["trials"]
+    counts = {
+        column: pc.multiply(trials, pc.cast(pc.equal(verdict, each.value), pa.int64()))
+        for each, column in VERDICTS.items()
+    }
+    return pa.table(columns | counts | {"trials": trials})
 
 
 def _injected(faults: pa.Table) -> pa.Table:

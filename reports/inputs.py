@@ -121,8 +121,8 @@ def check_some(runs: Sequence[RunInput], corrupt: Sequence[Corrupt]) -> None:
 
 
 def columns(table: str) -> list[schema.Column]:
-    """The columns that reports read: those that parts of every format have; the facts have the rest of ``trials``."""
-    added = schema.ADDED.get(table, ()) if table != "history" else ()
+    """The columns that reports read; the facts have those of ``trials`` that older parts lack."""
+    added = schema.ADDED[table] if table == "trials" else ()
     return [each for each in schema.TABLES[table] if each[0] not in added]
 
 

@@ -26,9 +26,11 @@ from ..generic import equivalents, score
 from ..generic.measuring import ALARMS, Measured, Question, measure
 from ..generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED
 
-TRIALS = 200
-"""Reaching trials of a mutant: a survivor takes about five seconds of CPU time."""
-SAMPLE = 60
+TRIALS = 20
+"""Reaching trials of each mutant."""
+DEEP = 200
+"""Reaching trials of the survivors among a tenth of them, unless ``--trials`` is given alone."""
+SAMPLE = 200
 REFERENCE = "reference"
 PACKAGES = ("pairproof.reference.core", "pairproof.reference.wire", "pairproof.reference.client")
 """The code of the target reference, without sockets and files, which the simulation replaces."""
@@ -41,6 +43,7 @@ class Asked(NamedTuple):
     packages: tuple[str, ...]
     target: str
     sample: int
+    deep: int | None
     out: Path | None
     listed: Path | None
     at_least: float | None
@@ -51,7 +54,7 @@ def options(command: Decorated) -> Decorated:
 
     @wraps(command)
     def called(*args: Any, generic: bool, **kwargs: Any) -> Any:
-        given = {name: kwargs.pop(name) for name in ("packages", "target", "sample", "out", "listed", "at_least")}
+        given = {name: kwargs.pop(name) for name in _OPTIONS}
         if not generic and any(each not in (None, ()) for each in given.values()):
             option = next(_OPTIONS[name] for name, each in given.items() if each not in (None, ()))
             raise UsageError(f"{option} belongs to --generic; add it, or leave {option} out")
@@ -64,6 +67,11 @@ def options(command: Decorated) -> Decorated:
         click.option("--equivalents", "listed", type=file, help="TOML list of mutants that change no behaviour."),
         click.option(
             "--out", type=click.Path(file_okay=False, path_type=Path), help="Store results here; resume from them."
+        ),
+        click.option(
+            "--deep",
+            type=click.IntRange(1),
+            help=f"Reaching trials of the survivors in a tenth of the sample. [default: {DEEP}]",
         ),
         click.option("--sample", type=click.IntRange(1), help=f"Generic mutants to play. [default: {SAMPLE}]"),
         click.option(
@@ -81,8 +89,8 @@ def options(command: Decorated) -> Decorated:
 
 
 _OPTIONS = {
-    "packages": "--package", "target": "--target", "sample": "--sample", "out": "--out", "listed": "--equivalents",
-    "at_least": "--at-least",
+    "packages": "--package", "target": "--target", "sample": "--sample", "deep": "--deep", "out": "--out",
+    "listed": "--equivalents", "at_least": "--at-least",
 }  # fmt: skip
 
 
@@ -94,14 +102,18 @@ def run(asked: Asked, lab: Lab, seed: str, trials: int | None, jobs: int, json_t
     packages = asked.packages or (PACKAGES if asked.target.partition("+")[0] == REFERENCE else ())
     if not packages:
         raise UsageError(f"the packages of target {asked.target} are unknown; name them with --package")
-    question = Question(asked.target, lab.name, packages, seed, asked.sample, trials or TRIALS)
+    deep = asked.deep or (0 if trials else DEEP)
+    question = Question(asked.target, lab.name, packages, seed, asked.sample, trials or TRIALS, deep)
     entries = equivalents.read(asked.listed)
     with TemporaryDirectory() as spare, output.progress() as progress:
         found = measure(question, asked.out or Path(spare), entries, jobs, progress)
     figures = score.summary(found.rows)
+    if deep:
+        figures["expected"] = score.expected(found.rows, found.deeper)
+        figures["expected_by_law"] = score.expected(found.rows, found.deeper, (KILLED,))
     if json_to is not None:
         output.write_json(_document(question, found, figures), json_to)
-    _say(found, figures, asked.out)
+    _say(question, found, figures, asked.out)
     short = asked.at_least is not None and figures["score"]["percent"] < asked.at_least
     if short:
         output.say(f"less than the {asked.at_least:g} % that --at-least requires", "bold red")
@@ -119,10 +131,11 @@ def _document(question: Question, found: Measured, figures: dict[str, Any]) -> d
         "stale": [each._asdict() for each in found.stale],
         **figures,
         "mutants": [{**place._asdict(), **result._asdict()} for place, result in found.rows],
+        "deeper": [result._asdict() for result in found.deeper.values()],
     }
 
 
-def _say(found: Measured, figures: dict[str, Any], out: Path | None) -> None:
+def _say(question: Question, found: Measured, figures: dict[str, Any], out: Path | None) -> None:
     _say_survivors(found)
     for title, name in (("By package", "packages"), ("By operator", "operators")):
         verdicts = (KILLED, CRASH, SURVIVED, NOT_REACHED, score.EQUIVALENT)
@@ -136,6 +149,13 @@ def _say(found: Measured, figures: dict[str, Any], out: Path | None) -> None:
         ("killed", "score"), ("killed by a law other than node-lives", "by_law"), ("killed if reached", "of_reached"),
     ):  # fmt: skip
         output.say(f"{words}: {_shown(figures[name])}")
+    for words, name in (("any law", "expected"), ("a law other than node-lives", "expected_by_law")):
+        if name in figures:
+            each = figures[name]
+            output.say(
+                f"expected in {question.deep} reaching trials, by {words}: {each['percent']} % (95 %: {each['low']} to "
+                f"{each['high']} %)"
+            )
     output.say(f"{figures['cpu_s']} CPU seconds, {figures['cpu_s'] / max(1, len(found.rows)):.1f} per mutant")
     control = found.control
     output.say(f"control: the unmutated target over {control.trials} trials, {control.cpu_s:.1f} CPU seconds")

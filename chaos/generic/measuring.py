@@ -1,8 +1,13 @@
 """One measurement: draws the sample, has the control find the trials that reach it, and plays each mutant's trials.
 
+Most mutants that any trial notices are noticed within the first trials that reach them, and survivors take nearly all
+of the time. So there are two stages: every mutant plays a few reaching trials, and the survivors of a tenth of the
+sample play many more. :func:`pairproof.chaos.generic.score.expected` estimates from both.
+
 Everything is stored in a folder as it comes: a measurement with the same question and code is resumed. ``plan.json``
 has the question, ``trials.jsonl`` the control's schedules, ``reaching.json`` the sites that each of them reaches,
-``alarms.jsonl`` the control's trials that violate a law, ``results.jsonl`` each mutant's result.
+``alarms.jsonl`` the control's trials that violate a law, ``results.jsonl`` each mutant's result in the first stage,
+``deeper.jsonl`` the results of the second.
 """
 
 from __future__ import annotations
@@ -11,7 +16,9 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 
 import pairproof
@@ -24,14 +31,16 @@ from .equivalents import Equivalent
 from .reaching import chosen
 from .running import CONTROL, Answer, Children, Control, Limits, Trials, in_parallel
 from .sampling import Place
-from .score import EQUIVALENT, NOT_REACHED, Result
+from .score import EQUIVALENT, NOT_REACHED, SURVIVED, Result
 
-FORMAT = 1
-CONTROL_TIMES = 10
-"""Trials of the control for each trial of a mutant, beyond the corpus: with 200 it takes a minute of CPU time, and
-reaches sites that one trial in some hundreds does.
+FORMAT = 2
+CONTROL_TIMES, CONTROL_LEAST = 10, 2_000
+"""Trials of the control for each trial of a mutant, and at least, beyond the corpus: 2,000 take a minute of CPU time,
+and reach sites that one trial in some hundreds does.
 """
+DEEP_ONE_IN = 10
 PLAN, TRIALS, REACHING, RESULTS = "plan.json", "trials.jsonl", "reaching.json", "results.jsonl"
+DEEPER = "deeper.jsonl"
 ALARMS = "alarms.jsonl"
 
 
@@ -42,11 +51,23 @@ class Question(NamedTuple):
     seed: str
     sample: int
     trials: int
+    """Reaching trials of each mutant."""
+    deep: int = 0
+    """Reaching trials of the second stage's mutants; 0: there is no second stage."""
     limits: Limits = Limits()
+
+    @property
+    def control(self) -> int:
+        """Trials of the control beyond the corpus."""
+        most = max(self.trials, self.deep)
+        return max(CONTROL_LEAST, CONTROL_TIMES * most) if self.deep else CONTROL_TIMES * most
 
 
 class Measured(NamedTuple):
     rows: list[tuple[Place, Result]]
+    """The sample in the first stage."""
+    deeper: dict[str, Result]
+    """By key, the final result of each mutant of the second stage's tenth."""
     places: dict[str, int]
     """By package, the number of sites in the population."""
     control: Control
@@ -59,24 +80,58 @@ def measure(question: Question, folder: Path, entries: Sequence[Equivalent], job
     places, counts = sampling.sample(found, question.sample, question.seed)
     _claim(folder, _plan(question, found))
     listed = {place.key: Result(place.key, EQUIVALENT) for place in places if any(each.fits(place) for each in entries)}
-    results, control = judged(question, folder, places, jobs, progress, listed)
+    results, deeper, control = judged(question, folder, places, jobs, progress, listed)
     rows = [(place, results[place.key]) for place in places]
-    return Measured(rows, counts, control, equivalents.stale(entries, found))
+    return Measured(rows, deeper, counts, control, equivalents.stale(entries, found))
 
 
 def judged(
     question: Question, folder: Path, places: Sequence[Place], jobs: int, progress: Progress,
     known: Mapping[str, Result],
-) -> tuple[dict[str, Result], Control]:  # fmt: skip
-    """The result of each site's mutant, by its key, and of the control; ``known`` ones are not played."""
+) -> tuple[dict[str, Result], dict[str, Result], Control]:  # fmt: skip
+    """The result of each site's mutant by its key, those of the second stage, and the control's; ``known`` ones are not
+    played.
+    """
     children = Children()
     try:
         trials = _control(question, folder, places, children, progress)
-        played = [place for place in places if place.key not in known]
-        results = _played(question, folder, places, played, trials, children, jobs, progress)
+        identities = {place.key: number for number, place in enumerate(places)}
+
+        def play(file: str, wanted: Sequence[Place], chosen: Mapping[int, list[int]], doing: str) -> dict[str, Result]:
+            def one(place: Place) -> Result:
+                identity = identities[place.key]
+                task = running.Task(place.module, place.number, trials.reaching[identity], chosen[identity])
+                return running.mutated(children, _about(question), task, trials, question.limits)
+
+            results = _results(folder / file)
+            left = [each for each in wanted if each.key not in results]
+            with (folder / file).open("a", encoding="utf-8") as out:
+                for result in in_parallel(children, left, one, jobs):
+                    results[result.key] = result
+                    out.write(json.dumps(result._asdict()) + "\n")
+                    out.flush()
+                    progress(len(results), len(wanted), doing)
+            return results
+
+        played = [each for each in places if each.key not in known and trials.chosen[identities[each.key]]]
+        results = {each.key: Result(each.key, NOT_REACHED) for each in places}
+        results |= {**play(RESULTS, played, trials.chosen, "mutants"), **known}
+        tenth = [each for each in places if identities[each.key] in trials.deeper]
+        survivors = [
+            each for each in tenth
+            if results[each.key].verdict == SURVIVED and trials.deeper[identities[each.key]]
+        ]  # fmt: skip
+        later = play(DEEPER, survivors, trials.deeper, "mutants in more trials")
     finally:
         children.kill()
-    return {**results, **known}, trials.control
+    deeper = {each.key: _both(results[each.key], later.get(each.key)) for each in tenth}
+    return results, deeper, trials.control
+
+
+def _both(first: Result, later: Result | None) -> Result:
+    if later is None:
+        return first
+    return later._replace(trials=first.trials + later.trials, cpu_s=round(first.cpu_s + later.cpu_s, 3))
 
 
 def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any]:
@@ -114,7 +169,7 @@ def _control(
         task = {
             "do": "control",
             "places": wanted,
-            "trials": CONTROL_TIMES * question.trials,
+            "trials": question.control,
             "seed": question.seed,
             **_about(question),
         }
@@ -125,6 +180,7 @@ def _control(
     kept = json.loads((folder / REACHING).read_text(encoding="utf-8"))
     return Trials(
         folder / TRIALS, kept["origins"], dict(enumerate(kept["reaching"])), dict(enumerate(kept["chosen"])),
+        {int(identity): numbers for identity, numbers in kept["deeper"].items()},
         Control(len(kept["origins"]), kept["cpu_s"], kept["alarms"]),
     )  # fmt: skip
 
@@ -137,13 +193,22 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
     for each in quiet:
         for identity in each["reached"]:
             reached[identity].append(_brief(each))
-    picked = [chosen(reached[each], question.trials) for each in range(len(places))]
+    others: dict[int, list[tuple[int, str, int]]] = {}
     for identity, place in enumerate(places):
         if identity in ever and (place.always or not reached[identity]):
             # Trials in which a user of the value was reached first. Import-time code may show in any.
-            others = [_brief(each) for each in quiet if identity not in each["reached"]]
-            picked[identity] += chosen(others, question.trials - len(picked[identity]))
-            reached[identity] += others
+            others[identity] = [_brief(each) for each in quiet if identity not in each["reached"]]
+
+    def pick(identity: int, most: int) -> list[int]:
+        picked = chosen(reached[identity], most)
+        return picked + chosen(others.get(identity, ()), most - len(picked))
+
+    picked = [pick(identity, question.trials) for identity in range(len(places))]
+    deep = Random(f"{question.seed}/deeper").sample(range(len(places)), ceil(len(places) / DEEP_ONE_IN))
+    deeper = {
+        each: [number for number in pick(each, question.deep) if number not in set(picked[each])]
+        for each in (sorted(deep) if question.deep else ())
+    }
     schedules = "".join(json.dumps({"number": each["number"], "schedule": each["schedule"]}) + "\n" for each in played)
     atomic.put_text(folder, TRIALS, schedules, "--out")
     if len(quiet) < len(played):
@@ -151,8 +216,9 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
         atomic.put_text(folder, ALARMS, "".join(json.dumps(each) + "\n" for each in loud), "--out")
     document = {
         "origins": [each["origin"] for each in played],
-        "reaching": [len(reached[each]) for each in range(len(places))],
+        "reaching": [len(reached[each]) + len(others.get(each, ())) for each in range(len(places))],
         "chosen": picked,
+        "deeper": deeper,
         "cpu_s": answer.cpu_s,
         "alarms": dict(Counter(law for each in played for law in each["alarms"])),
     }
@@ -165,32 +231,6 @@ def _brief(line: dict[str, Any]) -> tuple[int, str, int]:
 
 def _about(question: Question) -> dict[str, str]:
     return {"lab": question.lab, "target": question.target}
-
-
-def _played(
-    question: Question, folder: Path, places: Sequence[Place], played: Sequence[Place], trials: Trials,
-    children: Children, jobs: int, progress: Progress,
-) -> dict[str, Result]:  # fmt: skip
-    """The result of each mutant, by its site's key."""
-    identities = {place.key: number for number, place in enumerate(places)}
-    results = _results(folder / RESULTS)
-    for place in played:
-        if not trials.chosen[identities[place.key]]:
-            results[place.key] = Result(place.key, NOT_REACHED)
-    left = [place for place in played if place.key not in results]
-
-    def one(place: Place) -> Result:
-        identity = identities[place.key]
-        about = _about(question)
-        return running.mutated(children, about, place.module, place.number, identity, trials, question.limits)
-
-    with (folder / RESULTS).open("a", encoding="utf-8") as file:
-        for result in in_parallel(children, left, one, jobs):
-            results[result.key] = result
-            file.write(json.dumps(result._asdict()) + "\n")
-            file.flush()
-            progress(len(results), len(played), "mutants")
-    return results
 
 
 def _results(path: Path) -> dict[str, Result]:

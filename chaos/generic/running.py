@@ -53,7 +53,7 @@ class Answer(NamedTuple):
         return max((float(each["cpu_s"]) for each in self.lines if "cpu_s" in each), default=0.0)
 
 
-Task = TypeVar("Task")
+Given = TypeVar("Given")
 Done = TypeVar("Done")
 
 
@@ -118,7 +118,7 @@ def _lines(said: str) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def in_parallel(children: Children, tasks: Iterable[Task], do: Callable[[Task], Done], jobs: int) -> Iterator[Done]:
+def in_parallel(children: Children, tasks: Iterable[Given], do: Callable[[Given], Done], jobs: int) -> Iterator[Done]:
     """The results of ``do`` for each task, as they end. An interrupt ends the processes."""
     drawn = iter(tasks)
     with ThreadPoolExecutor(jobs) as pool:
@@ -148,19 +148,28 @@ class Trials(NamedTuple):
     reaching: dict[int, int]
     """By site: the number of trials that reach it."""
     chosen: dict[int, list[int]]
+    """By site: the trials that its mutant plays."""
+    deeper: dict[int, list[int]]
+    """By site of the second stage: the further trials of a survivor."""
     control: Control
 
 
-def mutated(children: Children, about: dict[str, str], module: str, number: int, identity: int, trials: Trials,
-            limits: Limits) -> Result:  # fmt: skip
+class Task(NamedTuple):
+    """One mutant, the number of trials that reach it, and the numbers of those to play."""
+
+    module: str
+    number: int
+    reaching: int
+    numbers: list[int]
+
+
+def mutated(children: Children, about: dict[str, str], asked: Task, trials: Trials, limits: Limits) -> Result:
     """The result of one mutant that some trial reaches. ``about``: lab and target."""
-    numbers = trials.chosen[identity]
+    module, number, reaching, numbers = asked
     task = {**about, "do": "mutant", "module": module, "number": number, "file": str(trials.file), "numbers": numbers}
     answer = children.ask(task, limits)
     tried = [each for each in answer.lines if TRIED in each]
-    found = Result(
-        f"{module}:{number}", SURVIVED, reaching=trials.reaching[identity], trials=len(tried), cpu_s=answer.cpu_s
-    )
+    found = Result(f"{module}:{number}", SURVIVED, reaching=reaching, trials=len(tried), cpu_s=answer.cpu_s)
     for each in tried:
         law = next((law for law in each["laws"] if law != CRASH_LAW), None)
         if law is not None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import sqrt
 from typing import Any, NamedTuple
 
-from ...harness.exploration.ratio import share
+from ...harness.exploration.ratio import NORMAL_95, share
 from .sampling import Place
 
 KILLED, CRASH, SURVIVED, NOT_REACHED, EQUIVALENT = "killed", "crash", "survived", "not reached", "equivalent"
@@ -51,6 +52,27 @@ def summary(rows: Rows) -> dict[str, Any]:
         "laws": catchers(rows),
         "cpu_s": round(sum(result.cpu_s for _, result in rows), 1),
     }
+
+
+def expected(rows: Rows, deeper: Mapping[str, Result], noticed: Sequence[str] = (KILLED, CRASH)) -> dict[str, float]:
+    """The share of mutants, in percent, that the second stage's number of trials would notice, with a 95 % interval.
+
+    Two-phase sampling: ``p`` of the sample are noticed in the first stage, and ``q`` of its survivors later, which the
+    tenth that played on estimates. The interval is the delta method's; two hits and two misses are added for the
+    variance of ``q``, which few mutants decide.
+    """
+    left = [result for _, result in rows if result.verdict != EQUIVALENT]
+    first = sum(each.verdict in noticed for each in left)
+    played = [deeper[each.key] for each in left if each.verdict not in noticed and each.key in deeper]
+    later = sum(each.verdict in noticed for each in played)
+    if not left or not played:
+        return share(first, len(left))
+    p, q, smooth = first / len(left), later / len(played), (later + 2) / (len(played) + 4)
+    variance = (1 - q) ** 2 * p * (1 - p) / len(left) + (1 - p) ** 2 * smooth * (1 - smooth) / (len(played) + 4)
+    percent, wide = 100 * (p + (1 - p) * q), 100 * NORMAL_95 * sqrt(variance)
+    low, high = max(0.0, percent - wide), min(100.0, percent + wide)
+    return {"played_on": len(played), "later": later, "percent": round(percent, 1), "low": round(low, 1),
+            "high": round(high, 1)}  # fmt: skip
 
 
 def by(rows: Rows, key: Callable[[Place], str]) -> dict[str, dict[str, int]]:

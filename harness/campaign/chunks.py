@@ -188,10 +188,11 @@ def _agrees(folder: Path, result: ChunkResult, laws: Collection[str]) -> bool:
     violated: set[tuple[str, int]] = set()
     if "verdicts" in result.tables:
         rows = read(folder / "verdicts" / part_name(result.part), folder_name(folder))
-        for law, verdict, trial in zip(*(rows[name].to_pylist() for name in ("law", "verdict", "trial")), strict=True):
+        columns = (rows[name].to_pylist() for name in ("law", "verdict", "trial", "trials"))
+        for law, verdict, trial, trials in zip(*columns, strict=True):
             if law not in counts or verdict not in VERDICTS:
                 return False
-            counts[law][verdict] += 1
+            counts[law][verdict] += trials
             if verdict == Verdict.VIOLATED:
                 violated.add((law, trial))
     first = {(law, trial) for law, of in result.first.items() for trial in of.values()}

@@ -34,6 +34,10 @@ class Verdict(StrEnum):
     NOT_APPLICABLE = "not-applicable"
 
 
+EMPTY = (Verdict.VACUOUS, Verdict.NOT_OBSERVABLE, Verdict.NOT_APPLICABLE)
+"""The law judged nothing."""
+
+
 class Judgement(NamedTuple):
     law: str
     verdict: Verdict

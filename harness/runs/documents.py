@@ -59,7 +59,7 @@ One command that explores or records makes one folder, by default `runs/<run>/`:
 | where | what |
 |---|---|
 | `run.json` | facts, written first and replaced when the run ends |
-| `verdicts/part-NNNNN.parquet` | one row per (trial, law) |
+| `verdicts/part-NNNNN.parquet` | one row per (trial, law); a row without content counts `trials` trials of a search |
 | `trials/part-NNNNN.parquet` | one row per trial |
 | `faults/part-NNNNN.parquet` | one row per fault of a trial |
 | `objectives/part-NNNNN.parquet` | per loss of the master or return of a slave: [objectives.md](objectives.md) |

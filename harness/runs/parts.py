@@ -7,6 +7,7 @@ deterministic lab writes the same part.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -17,7 +18,7 @@ from pairproof import __version__
 from ..exploration.losses import Loss
 from ..history import Event
 from ..judging.cause import cause
-from ..judging.verdict import Judgement
+from ..judging.verdict import EMPTY, Judgement, Verdict
 from ..trials.schedule import Args, Schedule
 from ..trials.trial import FaultOutcome, Measured, Trial
 from . import atomic, tables
@@ -120,20 +121,30 @@ def _trials(trials: Sequence[Pending]) -> tuple[int, list[object]]:
 
 
 def _verdicts(trials: Sequence[Pending]) -> tuple[int, list[object]]:
-    rows: list[Judgement] = []
-    numbers: list[int] = []
+    """Of trials without a history, the rows without content (a law had nothing to judge) are counted in one row for
+    each law, verdict and search: they are more than half of all rows.
+    """
+    rows: list[tuple[int, Judgement]] = []
+    merged: Counter[int] = Counter()
+    first: dict[tuple[str, Verdict, str], int] = {}
     for each in trials:
-        rows += each.judgements
-        numbers += [each.number] * len(each.judgements)
+        for row in each.judgements:
+            at = len(rows)
+            if each.history is None and row == Judgement(row.law, row.verdict, 0, 0) and row.verdict in EMPTY:
+                at = first.setdefault((row.law, row.verdict, each.origin), at)
+            if at == len(rows):
+                rows.append((each.number, row))
+            merged[at] += 1
     return len(rows), [
-        numbers,
-        [row.law for row in rows],
-        [row.verdict for row in rows],
-        [row.judged for row in rows],
-        [row.broken for row in rows],
-        [row.violations[0].seq if row.violations else None for row in rows],
-        [row.violations[0].text if row.violations else row.doubt for row in rows],
-        [_json(row.notes) if row.notes else "{}" for row in rows],
+        [number for number, _ in rows],
+        [row.law for _, row in rows],
+        [row.verdict for _, row in rows],
+        [row.judged for _, row in rows],
+        [row.broken for _, row in rows],
+        [row.violations[0].seq if row.violations else None for _, row in rows],
+        [row.violations[0].text if row.violations else row.doubt for _, row in rows],
+        [_json(row.notes) if row.notes else "{}" for _, row in rows],
+        [merged[at] for at in range(len(rows))],
     ]
 
 

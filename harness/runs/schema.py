@@ -1,7 +1,7 @@
 """The run folder's layout and tables, format 3. Spark's types and Arrow's both derive from here.
 
     run.json                       facts: see FACTS; written first, replaced when the run ends
-    verdicts/part-NNNNN.parquet    one row per (trial, law)
+    verdicts/part-NNNNN.parquet    one row per (trial, law); rows without content are merged
     trials/part-NNNNN.parquet      one row per trial
     faults/part-NNNNN.parquet      one row per fault of a trial
     objectives/part-NNNNN.parquet  one row per loss of the master and per return of a slave
@@ -22,9 +22,11 @@ from __future__ import annotations
 from ..exploration.losses import Loss
 from ..history import FIELDS
 
-FORMAT = 3
-READS = (1, 2, FORMAT)
-"""Formats that can be read: 1 lacks :data:`ADDED`, and 1 and 2 have the old names of :mod:`harness.renamed`."""
+FORMAT = 4
+READS = (1, 2, 3, FORMAT)
+"""Formats that can be read: older ones lack some of :data:`ADDED`, and 1 and 2 have the names of
+:mod:`harness.renamed`.
+"""
 
 Column = tuple[str, type]
 
@@ -38,7 +40,7 @@ def _columns(names: str) -> tuple[Column, ...]:
 
 
 TABLES: dict[str, tuple[Column, ...]] = {
-    "verdicts": _columns("run trial:int law verdict judged:int broken:int seq:int text notes"),
+    "verdicts": _columns("run trial:int law verdict judged:int broken:int seq:int text notes trials:int"),
     "trials": _columns(
         "run trial:int origin seed schedule events:int virtual_ns:int kept:bool skipped target lab settings:dict cause "
         "pairproof commit"
@@ -55,17 +57,19 @@ TABLES: dict[str, tuple[Column, ...]] = {
     "coverage": _columns("run state event fault count:int"),
     "history": (*_columns("run trial:int"), *((each.name, each.type) for each in FIELDS)),
 }
-"""Columns of each table. ``seq`` and ``text`` of a verdict: the first violation, or the doubt. ``notes``, ``args``,
+"""Columns of each table. ``seq`` and ``text`` of a verdict: the first violation, or the doubt. ``trials``: a row
+without content may stand for so many trials of its part and search; ``trial`` is the first. ``notes``, ``args``,
 ``effect``, ``schedule`` and ``skipped`` are JSON texts. ``objectives`` are the system's: for RocketMQ see
 docs/objectives.md. ``settings`` is a map of texts: those of the schedule. ``cause``: the first violation of a violating
 trial. ``pairproof``: the version that played it. ``commit``: see the fact.
 """
 
 ADDED: dict[str, tuple[str, ...]] = {
+    "verdicts": ("trials",),
     "trials": ("target", "lab", "settings", "cause", "pairproof", "commit"),
     "history": tuple(each.name for each in FIELDS if each.name not in ("seq", "t", "kind")),
 }
-"""Columns that a part may lack: those added after format 1, and the optional columns of histories."""
+"""Columns that a part may lack: those added after its format, and the optional columns of histories."""
 
 STATES = ("running", "complete", "interrupted", "failed")
 

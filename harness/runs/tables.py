@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..judging.verdict import EMPTY
 from ..renamed import COLUMNS
 from . import locations, part_size
 from .schema import TABLES
@@ -118,10 +119,26 @@ def batches(path: Path, trials: Iterable[int] | None = None) -> Iterator[Any]:
         for name in texts:
             left.spend(batch[name])
         columns = [
-            _renamed(name, batch[name].cast(kind)) if name in there else pa.nulls(len(batch), kind)
+            _renamed(name, batch[name].cast(kind)) if name in there else _missing(path, name, len(batch), kind)
             for name, kind in zip(schema.names, schema.types, strict=True)
         ]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        found = pa.RecordBatch.from_arrays(columns, schema=schema)
+        if path.parent.name == "verdicts" and not _counted_once(found):
+            raise ValueError("a row with content stands for one trial, and each row for at least one")
+        yield found
+
+
+def _counted_once(verdicts: Any) -> bool:
+    """Whether no row has weight 0 or less, and none but an empty one more than 1: sums of trials are of them."""
+    trials = verdicts["trials"]
+    may = pc.if_else(pc.is_in(verdicts["verdict"], pa.array(EMPTY)), pc.greater_equal(trials, 1), pc.equal(trials, 1))
+    return not verdicts or bool(pc.all(pc.fill_null(may, False)).as_py())
+
+
+def _missing(path: Path, name: str, rows: int, kind: Any) -> Any:
+    """A column that older runs lack: each of their verdicts is of one trial."""
+    is_one = (path.parent.name, name) == ("verdicts", "trials")
+    return pa.repeat(pa.scalar(1, kind), rows) if is_one else pa.nulls(rows, kind)
 
 
 def _renamed(name: str, column: Any) -> Any:

@@ -13,12 +13,12 @@ import stranger_pair
 from pairproof.chaos.generic import measuring, running, sampling
 from pairproof.chaos.generic.measuring import Question
 from pairproof.chaos.generic.sampling import Place
-from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED, Result, catchers, summary
+from pairproof.chaos.generic.score import CRASH, KILLED, NOT_REACHED, SURVIVED, Result, catchers, expected, summary
 from pairproof.harness.commands.main import main
 from pairproof.harness.errors import PairproofError, UsageError
 
 QUICK = running.Limits(cpu_s=20, trial_s=2)
-TOY = Question("acme", "acme", ("acme",), "s", 10, 5, QUICK)
+TOY = Question("acme", "acme", ("acme",), "s", 10, 5, limits=QUICK)
 COMMAND = ("mutants", "--generic", "--target", "acme", "--lab", "acme", "--package", "acme", "--trials", "2")
 
 
@@ -43,8 +43,8 @@ def picked(packages: tuple[str, ...], *wanted: tuple[str, str, str]) -> list[Pla
 
 def judged(question: Question, folder: Path, places: list[Place]) -> list[Result]:
     folder.mkdir(exist_ok=True)
-    results, control = measuring.judged(question, folder, places, 2, silent, {})
-    assert control.alarms == {} and control.trials >= measuring.CONTROL_TIMES * question.trials
+    results, _, control = measuring.judged(question, folder, places, 2, silent, {})
+    assert control.alarms == {} and control.trials >= question.control
     return [results[each.key] for each in places]
 
 
@@ -134,6 +134,24 @@ def test_a_measurement_goes_on_where_it_ended(stranger: Path, tmp_path: Path, mo
     pair.write_text(pair.read_text() + "\nMORE = 1\n")
     with pytest.raises(UsageError, match="holds a measurement with other code"):
         measuring.measure(question, folder, [], 1, silent)
+
+
+def test_survivors_of_a_tenth_play_on(stranger: Path, tmp_path: Path) -> None:
+    places = picked(("acme",), ("ToySession.advance", "call", "happen()"), ("Node.__init__", "true-false", "False"))
+    question = TOY._replace(trials=2, deep=9)
+    firsts: dict[str, Result] = {}
+    for seed in "abcdefgh":
+        folder = tmp_path / seed
+        folder.mkdir()
+        firsts, deeper, control = measuring.judged(question._replace(seed=seed), folder, places, 1, silent, {})
+        assert control.trials >= measuring.CONTROL_LEAST and len(deeper) == 1
+        ((key, result),) = deeper.items()
+        if result.verdict == SURVIVED:
+            # The trials of both stages, none of them twice.
+            assert (firsts[key].trials, result.trials, result.cpu_s > firsts[key].cpu_s) == (2, 9, True)
+            return
+        assert result == firsts[key]
+    pytest.fail("no seed draws the survivor")
 
 
 def test_a_folder_with_something_else_is_refused(stranger: Path, tmp_path: Path) -> None:
@@ -228,3 +246,16 @@ def test_figures_say_which_law_catches_what() -> None:
     assert figures["operators"] == {
         "number": {KILLED: 2, CRASH: 1, SURVIVED: 1, NOT_REACHED: 1, "equivalent": 1},
     }  # fmt: skip
+
+
+def test_the_second_stage_estimates_what_more_trials_notice() -> None:
+    place = Place("p", "p.m", 0, "m.py", 1, "f", "number", "0", "1", "x = 0", False)
+    verdicts = [KILLED] * 50 + [CRASH] * 10 + [SURVIVED] * 38 + [NOT_REACHED] * 2 + ["equivalent"] * 5
+    rows = [(place, Result(str(number), verdict)) for number, verdict in enumerate(verdicts)]
+    of_tenth = {str(number): Result(str(number), SURVIVED) for number in (0, 55, 60, 61, 62, 98)}
+    assert expected(rows, of_tenth) == {"played_on": 4, "later": 0, "percent": 60.0, "low": 44.6, "high": 75.4}
+    of_tenth["61"] = Result("61", KILLED)
+    assert expected(rows, of_tenth)["percent"] == 70.0
+    # By a law other than node-lives: the crash is a survivor there, and one of the five that played on was killed.
+    assert expected(rows, of_tenth, (KILLED,))["percent"] == 60.0
+    assert expected(rows, {})["low"] == 50.2

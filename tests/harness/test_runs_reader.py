@@ -79,8 +79,8 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "facts too deep": ("run.json", lambda path: path.write_text("[" * 100_000), "cannot be read"),
     "another format": (
         "run.json",
-        lambda path: edit_json(path, format=4),
-        "has format 4, this version reads 1 to 3; use",
+        lambda path: edit_json(path, format=5),
+        "has format 5, this version reads 1 to 4; use",
     ),
     "no state": ("run.json", lambda path: edit_json(path, state=None), "has no state; delete"),
     "no finding": ("findings/0001.json", lambda path: path.write_text("{"), "cannot be read .*; copy the whole folder"),

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +20,7 @@ from pairproof.harness.event_types.machine import Fault
 from pairproof.harness.history import Event
 from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Judgement, Verdict
-from pairproof.harness.runs import atomic, locations, parts, schema
+from pairproof.harness.runs import atomic, locations, parts, schema, tables
 from pairproof.harness.runs import writer as writing
 from pairproof.harness.runs.reader import RunReader, read_finding, to_finding
 from pairproof.harness.runs.sampling import sampling
@@ -61,7 +62,7 @@ def test_what_is_recorded_is_read_back(tmp_path: Path) -> None:
     good, bad = reader.verdicts()
     assert good == {
         "run": "r", "trial": 0, "law": "log-grows", "verdict": "holds", "judged": 3, "broken": 0, "seq": None,
-        "text": None, "notes": '{"truncation":1}',
+        "text": None, "notes": '{"truncation":1}', "trials": 1,
     }  # fmt: skip
     assert (bad["verdict"], bad["seq"], bad["text"], bad["broken"]) == ("violated", 1, "differs at 40", 2)
     (row,) = reader.trials()
@@ -191,6 +192,36 @@ def test_only_some_trials_histories_can_be_asked_for(tmp_path: Path) -> None:
     reader = RunReader(tmp_path / "r")
     assert [number for number, _ in reader.histories([3, 1, 99])] == [1, 3]
     assert list(reader.histories([])) == []
+
+
+EMPTY = Judgement("log-prefix", Verdict.VACUOUS, 0, 0)
+
+
+def test_rows_without_content_are_counted_together(tmp_path: Path) -> None:
+    with RunWriter(tmp_path / "r", keep(RARE)) as writer:
+        writer.trial(trial(0, BROKEN, EMPTY))
+        for number in range(1, 4):
+            writer.trial(trial(number, HOLDS, EMPTY))
+        writer.trial(trial(4, HOLDS, EMPTY._replace(notes={"earlier incarnation": 2}))._replace(origin="sweep"))
+        writer.trial(trial(5, HOLDS, EMPTY)._replace(origin="sweep"))
+    kept = {number for number, _ in RunReader(tmp_path / "r").histories()}
+    assert kept == {0}
+    rows = [
+        (row["trial"], row["trials"]) for row in RunReader(tmp_path / "r").verdicts() if row["verdict"] == "vacuous"
+    ]
+    # A trial with a history keeps its own rows, as does one with abstentions; searches are counted apart.
+    assert rows == [(0, 1), (1, 3), (4, 1), (5, 1)]
+
+
+@pytest.mark.parametrize(("verdict", "trials"), [("vacuous", 0), ("vacuous", -5), ("violated", 0), ("holds", 7)])
+def test_a_row_that_counts_other_trials_is_refused(tmp_path: Path, verdict: str, trials: int) -> None:
+    with RunWriter(tmp_path / "r", keep("all")) as writer:
+        writer.trial(trial(0, HOLDS))
+    (part,) = RunReader(tmp_path / "r").parts("verdicts")
+    rows = [{**row, "verdict": verdict, "trials": trials} for row in pq.read_table(part).to_pylist()]
+    tables.write_part(pa.Table.from_pylist(rows, tables.SCHEMAS["verdicts"]), part)
+    with pytest.raises(ValueError, match="stands for one trial"):
+        list(tables.batches(part))
 
 
 def test_a_part_without_its_trials_does_not_count(tmp_path: Path) -> None:

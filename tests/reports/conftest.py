@@ -31,7 +31,7 @@ SCHEDULE = {
 
 def verdict(trial: int, law: str, verdict: str, **more: Any) -> Row:
     row = {"trial": trial, "law": law, "verdict": verdict, "judged": 0, "broken": 0, "seq": None, "text": None}
-    return {**row, "judged": 3 if verdict in ("holds", "violated") else 0, "notes": "{}", **more}
+    return {**row, "judged": 3 if verdict in ("holds", "violated") else 0, "notes": "{}", "trials": 1, **more}
 
 
 def trial(number: int, origin: str = "swarm", **more: Any) -> Row:

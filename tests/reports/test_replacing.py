@@ -37,7 +37,7 @@ def run(write_run: Any, rows: Any) -> Path:
 
 def older(folder: Path) -> None:
     facts = folder / "run.json"
-    facts.write_text(facts.read_text().replace('"format": 3', '"format": 9'))
+    facts.write_text(facts.read_text().replace('"format": 4', '"format": 9'))
 
 
 def damaged(folder: Path) -> None:
@@ -66,7 +66,7 @@ def test_another_format_is_one_line(run: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     assert report(run) == 3
     assert capsys.readouterr().err == (
-        f"pairproof: nothing to report: {run}/run.json has format 9, this version reads 1 to 3; "
+        f"pairproof: nothing to report: {run}/run.json has format 9, this version reads 1 to 4; "
         "use the version that wrote it\n"
     )
 

@@ -92,7 +92,7 @@ def folder_of(
 ) -> Path:
     """A run folder of these trials, with the verdicts of the judge in process."""
     verdicts = [
-        {"trial": number, "text": None, "notes": "{}", **row}
+        {"trial": number, "text": None, "notes": "{}", "trials": 1, **row}
         for number, events in enumerate(trials)
         for row in verdict_rows(judge(events, all_laws(), observes))
     ]
