@@ -18,7 +18,7 @@ from importlib.resources.abc import Traversable
 from types import ModuleType
 
 from .errors import UsageError, meant
-from .renamed import current
+from .renamed import Moved, current
 
 DISTRIBUTION = "pairproof"
 PLUGINS = "PAIRPROOF_PLUGINS"
@@ -26,6 +26,7 @@ GROUPS = (
     "labs", "tools", "targets", "systems", "faults", "operations", "event_types", "laws", "mutants", "scenarios",
     "deviations", "commands", "writers", "families",
 )  # fmt: skip
+sys.meta_path.append(Moved(__package__ or ""))
 FORMER = {"event_types": ("kinds",)}
 """Old names of groups, in which third parties may still register."""
 

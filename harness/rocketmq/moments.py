@@ -107,17 +107,21 @@ def schedules(lab: Lab, target: Target, seed: str) -> list[Schedule]:
 
 
 def moments(lab: Lab, target: Target, program: Program) -> list[tuple[str, str, int]]:
-    """The passes of its points: node, point, and the number of the pass."""
+    """The passes of its points: node, point, and the number of the pass; none if the user's settings exclude it."""
     found: list[tuple[str, str, int]] = []
-    session = lab.open(target, target.settings(resolve.fitted(target, program.settings)), "moments")
+    fitted = resolve.scheduled(target, Schedule(program.settings, "moments", program.before))
+    if topology.has_names(program.settings) and not topology.has_names(fitted.settings):
+        return found
+    nodes = NODES if topology.slaves(fitted.settings) else NODES[:1]
+    session = lab.open(target, target.settings(fitted.settings), "moments")
     try:
         triggers: CanArm | None = part(session, CanArm)
         if triggers is not None:
             session.warm_up()
-            for node, point, nth in product(NODES, program.points, range(1, PASSES + 1)):
+            for node, point, nth in product(nodes, program.points, range(1, PASSES + 1)):
                 triggers.arm(node, point, nth, partial(found.append, (node, point, nth)))
             interpreter = Interpreter(session, resolve.faults())
-            for op in program.before:
+            for op in fitted.ops:
                 interpreter.do(op)
     finally:
         session.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..trials.schedule import Op
 from .operations.join import BROADCASTING, ORDERLY
+from .operations.scope import FALTERING
 from .storage_workloads import STORES
 from .template import (
     ALONE,
@@ -239,6 +240,15 @@ TEMPLATES = (
         (
             *IN_ORDER, join(ORDERLY, 1), advance(6_000), send(0), send(1), advance(1_000), leave(ORDERLY, 0), send(0),
             advance(31_000), send(1), advance(6_000),
+        ),
+    ),
+    Template(
+        "a group whose messages fail gets more retry queues",
+        {"brokerRole": "ASYNC_MASTER"},
+        (
+            send(1), Op("fail_consume", {"consumer": 0, "every": 1, "times": 1, "level": 1, "most": 4}), advance(12_000),
+            Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "retry_queues": 4}), advance(3_000),
+            *(send(1),) * 6, advance(140_000),
         ),
     ),
     Template(

@@ -121,8 +121,8 @@ def _trials(trials: Sequence[Pending]) -> tuple[int, list[object]]:
 
 
 def _verdicts(trials: Sequence[Pending]) -> tuple[int, list[object]]:
-    """Of trials without a history, the rows without content (a law had nothing to judge) are counted in one row for
-    each law, verdict and search: they are more than half of all rows.
+    """Rows without content (a law had nothing to judge) of trials without a history are counted in one row for each
+    law, verdict and search: they are more than half of all rows.
     """
     rows: list[tuple[int, Judgement]] = []
     merged: Counter[int] = Counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import pytest
@@ -85,9 +85,11 @@ def test_nothing_else_can_be_awaited() -> None:
 SENDS = tuple(Op("send", {"producer": each, "size": 100, "wait": True, "queue": 0}) for each in range(3))
 
 
-def waited(*before: Op, what: str, count: int, ms: int) -> tuple[int, list[Event]]:
+def waited(
+    *before: Op, what: str, count: int, ms: int, settings: Mapping[str, object] | None = None
+) -> tuple[int, list[Event]]:
     """For how many ns the simulated pair waited, and what happened meanwhile."""
-    session = LAB.open(TARGET, TARGET.settings({}), "await")
+    session = LAB.open(TARGET, TARGET.settings(settings or {}), "await")
     session.warm_up()
     interpreter = Interpreter(session, resolve.faults())
     for op in before:
@@ -98,12 +100,19 @@ def waited(*before: Op, what: str, count: int, ms: int) -> tuple[int, list[Event
     return session.now() - began, session.recorder.events[seen:]
 
 
-@pytest.mark.parametrize("what", list(HAPPENED))
+@pytest.mark.parametrize("what", ["answered", "acknowledged", "replicated"])
 def test_time_passes_in_the_simulation_until_it_has_happened_often_enough(what: str) -> None:
     took, meanwhile = waited(*SENDS, what=what, count=2, ms=10_000)
     assert 0 < took < 1_000_000_000
     # Not an event longer than that.
     assert sum(map(HAPPENED[what], meanwhile)) == 2 and sum(map(HAPPENED[what], meanwhile[:-4])) < 2
+
+
+@pytest.mark.parametrize("what", ["applied", "registered"])
+def test_tables_and_registrations_can_be_awaited(what: str) -> None:
+    took, meanwhile = waited(*SENDS, what=what, count=2, ms=120_000, settings={"lab.nameServer": 1})
+    assert 0 < took < 120_000_000_000
+    assert sum(map(HAPPENED[what], meanwhile)) == 2
 
 
 def test_time_passes_until_the_limit_if_it_does_not_happen() -> None:

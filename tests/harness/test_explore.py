@@ -9,6 +9,7 @@ import pytest
 from hypothesis.stateful import run_state_machine_as_test
 from shaky_lab import ShakyLab
 
+from pairproof.chaos.mutants import catalogue
 from pairproof.harness.errors import UsageError
 from pairproof.harness.event_types import store
 from pairproof.harness.exploration import conformance
@@ -83,8 +84,8 @@ def test_first_stops_at_the_first_violation_and_shrinks_it() -> None:
 @pytest.mark.parametrize("origin", ["moments", "sweep", "truncation", "cluster", "swarm", "machine"])
 def test_first_stops_every_search(origin: str, no_corpus: None) -> None:
     only = QUICK._replace(shares={origin: 1.0, "swarm" if origin != "swarm" else "sweep": 1.0})
-    target = resolve.target("reference+acks_at_once")
-    laws = judge.laws(["ack-replicated"])
+    mutant = catalogue()["ends_dispatch" if origin == "moments" else "acks_at_once"]
+    target, laws = resolve.target(f"reference+{mutant.name}"), judge.laws([mutant.law])
     found = Explorer(SIM, target, only, "s", laws, trials=2_000, first=True).run()
     assert len(found.findings) == 1 and set(found.by_origin) == {origin, "shrink"}
 

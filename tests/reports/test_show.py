@@ -65,7 +65,7 @@ def test_a_run_that_did_not_come_to_its_end_says_why_it_is_no_success(
     (run / "run.json").write_text(json.dumps({**facts, "state": "interrupted"}))
     assert main(["show", str(run)]) == 3
     said = capsys.readouterr().out.rstrip()
-    assert "\nInterrupted after 38 trials: 1 of 1 law could be judged in 38 trials, and each of them holds." in said
+    assert "\nInterrupted after 41 trials: 1 of 1 law could be judged in 41 trials, and each of them holds." in said
 
 
 def test_what_cannot_be_read_is_named(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -155,8 +155,8 @@ def test_a_change_that_was_not_flushed_yet_may_be_lost_and_no_earlier_one() -> N
 
     for found in (FOUR, ONE):
         assert_holds(LAW, twice(900).read(X=found))
-    assert_broken(LAW, twice(900).read(T={}), "have X as absent; administrators left it 1/1 or 4/4")
-    assert_broken(LAW, twice(1_001).read(X=FOUR), "have X as 4/4; administrators left it 1/1")
+    assert_broken(LAW, twice(900).read(T={}), "have X as absent; administrators left it 1/1/6 or 4/4/6")
+    assert_broken(LAW, twice(1_001).read(X=FOUR), "have X as 4/4/6; administrators left it 1/1/6")
     # A change of another topic replaces the table, not its backup.
     busy = flushing().make().after(1_000)
     for number in range(5):
