@@ -246,9 +246,9 @@ TEMPLATES = (
         "a group whose messages fail gets more retry queues",
         {"brokerRole": "ASYNC_MASTER"},
         (
-            send(1), Op("fail_consume", {"consumer": 0, "every": 1, "times": 1, "level": 1, "most": 4}), advance(12_000),
-            Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "retry_queues": 4}), advance(3_000),
-            *(send(1),) * 6, advance(140_000),
+            send(1), Op("fail_consume", {"consumer": 0, "every": 1, "times": 1, "level": 1, "most": 4}),
+            advance(12_000), Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "retry_queues": 4}),
+            advance(3_000), *(send(1),) * 6, advance(140_000),
         ),
     ),
     Template(
