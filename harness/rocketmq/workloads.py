@@ -30,6 +30,7 @@ from .template import (
     topic,
 )  # fmt: skip
 
+RETRIED = Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "node": "master", "retry_queues": 4})
 TEMPLATES = (
     Template("a group shares a topic's queues, and shares them again", {}, (*CONSUMING, leave(0, 0), advance(2_000))),
     Template("the master dies under a group, and is back", {}, (*CONSUMING, advance(6_000), *AWAY, *BACK)),
@@ -247,7 +248,7 @@ TEMPLATES = (
         {"brokerRole": "ASYNC_MASTER"},
         (
             send(1), Op("fail_consume", {"consumer": 0, "every": 1, "times": 1, "level": 1, "most": 4}),
-            advance(12_000), Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "retry_queues": 4}),
+            advance(12_000), RETRIED,
             advance(3_000), *(send(1),) * 6, advance(140_000),
         ),
     ),
