@@ -12,19 +12,18 @@ from pairproof.harness.trials import resolve
 PROGRAMS = {each.name: each for each in known_bugs.of_mutants()}
 WITHOUT = {
     # Buffers of a few bytes, which only a simulation has.
-    "forgets_cell_rest", "forgets_frame_rest", "never_writes_again", "beats_inside_frames", "loses_last_byte",
+    "forgets_cell_rest", "never_writes_again", "beats_inside_frames",
     # Longer waits, or longer intervals, than trials with real time have.
     "crowded_out", "reports_by_the_clock", "forgets_with_master", "master_only", "never_expires", "tells_masters_only",
-    "ages_by_first",
+    "ages_by_first", "keeps_retry_queues",
     # A moment that such a trial does not hit.
-    "ignores_heartbeat_offset", "ignores_backup", "slave_takes_no_commits",
-    # A question that a trial asks only now and then: two runs of the same program ask others.
-    "indexes_first_key",
-    # Visits in which a minute passes, which labs with real time do not pay.
-    "commits_what_is_pending", "counts_questions_as_heartbeats", "ends_pulls_at_each_look", "hears_registrations_only",
-    "renews_no_locks", "tells_quiet_groups",
+    "ignores_heartbeat_offset", "ignores_backup", "slave_takes_no_commits", "checks_before_flush",
+    "deletes_before_rename", "backs_up_unflushed",
+    # Addresses that only simulated trials draw.
+    "ignores_master_address", "registers_first_address", "registers_next_port",
     # They take longer programs than are hunted here.
-    "takes_first_queue",
+    "takes_first_queue", "names_one", "checks_first_pull", "refuses_with_broadcasts", "sends_to_removed_queues",
+    "serves_disabled_groups",
 }  # fmt: skip
 """Mutants without a program: docs/decisions/0058."""
 
