@@ -80,7 +80,7 @@ class Abort(OfNode):
 
 
 class Stop(OfNode):
-    """A node was stopped, and ended cleanly."""
+    """A node was stopped, and ended cleanly, unless its crash follows: a fault at a point of the stop."""
 
     __slots__ = ()
     value: int | None

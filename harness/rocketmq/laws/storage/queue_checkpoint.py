@@ -10,7 +10,7 @@ Checks:
   there may be one more per file, and two thorough ones.
 - A stop records everything, and it never goes back. 5.5.0 records in thorough rounds only, and not in a stop.
 Abstains when:
-- A fault affected the node, while queues waited or during the stop.
+- A fault affected the node, while queues waited or during the stop, or a crash followed the stop.
 - The checkpoint may belong to another log (a machine crash, a truncation or another store), or the slave diverged.
 - The record is a half message, which no queue has, or the node does not trace its dispatch.
 Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown; ConsumeQueue of 5.5.0.
@@ -18,7 +18,7 @@ Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown;
 
 from __future__ import annotations
 
-from ....event_types.node import Stop, Wipe
+from ....event_types.node import Crash, Stop, Wipe
 from ....history import MS
 from ....judging.law import CONVENTION
 from ....texts.content import payload
@@ -58,6 +58,10 @@ class QueueCheckpoint(Law):
         found = self.known.dispatched.present(event.node)
         if found and self._is_only_stopped(event.node) and not self._is_thorough_only(event.node):
             self.stopped[event.node] = Step(found[-1].upto, event.t)
+
+    def on_crash(self, event: Crash) -> None:
+        # A fault at a point of the stop itself ended the process before it had recorded everything.
+        self.stopped.pop(event.node, None)
 
     def _is_thorough_only(self, node: str) -> bool:
         return self.known.is_a_black_box(node) and not self.known.is_older(node, THOROUGH_ONLY_SINCE)

@@ -62,6 +62,8 @@ def test_a_clean_stop_notes_all() -> None:
     assert_broken(QueueCheckpoint, read(again, 0, 7), "although a message of 7 ms is, too")
     restarted = waiting(1).fault("restart", "master").add("stop", node="master").start("master")
     assert_broken(QueueCheckpoint, read(restarted, 0, 7), "although a message of 7 ms is, too")
+    killed = waiting(1).add("stop", node="master").crash("master").start("master")
+    assert_holds(QueueCheckpoint, read(killed, 0, 7))
     full = waiting(1).fault("disk_full", "master").add("stop", node="master").start("master")
     assert_holds(QueueCheckpoint, read(full, 0, 7))
     assert_holds(QueueCheckpoint, read(waiting(1).crash("master").start("master").after(5_000), 0, 7))
