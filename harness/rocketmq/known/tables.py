@@ -157,6 +157,11 @@ class Tables:
         for each in self.possible(node, name, since):
             yield each if isinstance(each, Topic) else None if name in self._deleted else UNCHANGED
 
+    @property
+    def may_lack_topics(self) -> bool:
+        """Whether an administrator has asked to delete a topic."""
+        return any(table == TOPICS for table, _ in self._deleted)
+
     def groups(self, node: str, group: str, since: int) -> set[Group]:
         """All possible settings of a group; one that no administrator made has the defaults."""
         return {each if isinstance(each, Group) else Group() for each in self.possible(node, (GROUPS, group), since)}

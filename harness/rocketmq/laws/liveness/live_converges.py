@@ -9,6 +9,7 @@ Checks:
   the bound starts at the last report.
 Abstains when:
 - A heartbeat interval is not below the housekeeping interval (not applicable): no connection reaches its first report.
+- The topic may be gone by a promotion or an administrator, and the master creates none (probes only).
 - A client gave up on a probe before the master's longest wait.
 - For the other slaves' times: one slave did not arrive.
 - A broker of the pair is down without a fault (``node-lives``), or the master is diverged (see ``known``).
@@ -150,8 +151,9 @@ class LiveConverges(Law):
             return
         self.judged += 1
         since = self.healed.t
-        # A promoted slave may not have the topic yet, and some brokers do not create topics.
-        lacks_topic = self.known.stores.promotions and not creates_topics(self.known.config.get(MASTER, {}))
+        # A promoted slave may not have it yet, an administrator may have deleted it, and some brokers create none.
+        may_lack = self.known.stores.promotions or self.known.tables.may_lack_topics
+        lacks_topic = may_lack and not creates_topics(self.known.config.get(MASTER, {}))
         silent = self.probes and not self.is_alive and not self.impatient and not lacks_topic
         if silent and "ok" in self.known.observes:
             self.violate(

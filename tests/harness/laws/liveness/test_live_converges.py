@@ -63,6 +63,17 @@ def test_a_slave_that_takes_over_without_the_topic_may_refuse_all_sends(creates:
         assert_broken(LiveConverges, history, "none of 1 sends after healing was answered as stored")
 
 
+@pytest.mark.parametrize("creates", [True, False])
+def test_a_master_whose_topic_was_deleted_may_refuse_all_sends(creates: bool) -> None:
+    history = H().config("master", autoCreateTopicEnable=creates).config("slave").start("master").start("slave")
+    history.add("invoke", node="master", f="delete-topic", process="administrator-master", op=3, message="pairproof")
+    history.mark("heal").add("mark", f="probe", op=7).after(10).mark("converged").audit()
+    if creates:
+        assert_broken(LiveConverges, history, "none of 1 sends after healing was answered as stored")
+    else:
+        assert_holds(LiveConverges, history)
+
+
 def test_bytes_that_the_master_just_stored_may_be_in_flight() -> None:
     def stored(rest_ms: float, slave: int = 200) -> H:
         history = healed(10).append("master", 0, 200, "put", "m0").append("slave", 0, slave).after(2_000)
