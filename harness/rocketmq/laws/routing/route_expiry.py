@@ -15,7 +15,7 @@ Abstains when:
 - For a learned route: the client's link to the name server was disturbed in the last 10 s; for a slave also if its
   topics may be missing, as the master has not registered since the slave may have been lost, or left before it. A name
   server has topics from masters only, and forgets them with the last broker.
-- A slave was promoted: it may not have had the topics.
+- For a learned route: the topic may be gone, by a promotion, an administrator, or another or older store of the master.
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
 """
 
@@ -86,8 +86,10 @@ class RouteExpiry(Law):
     def _is_routed(self, node: str) -> bool:
         """Whether the topics, which only the master registers, are certainly routed to this broker."""
         disturbances, naming = self.known.disturbances, self.known.naming
-        if self.known.stores.promotion is not None:
-            # The promoted slave may not have had the topic.
+        if self.known.stores.promotion is not None or self.known.stores.may_lack_files(MASTER):
+            # The promoted slave, or the new store, may not have the topic.
+            return False
+        if self.known.tables.may_lack_topics:
             return False
         if node == MASTER:
             return True

@@ -203,6 +203,16 @@ def test_a_route_learned_over_a_disturbed_link_may_be_an_old_one() -> None:
     assert_vacuous(RouteExpiry, learned(paused, 9_000))
 
 
+def test_a_route_need_not_name_a_master_whose_topic_may_be_gone() -> None:
+    assert_broken(RouteExpiry, names().after(60_000).learned("slave"), "master runs")
+    deleted = names().add("invoke", node="master", f="delete-topic", process="a", op=3, message="pairproof")
+    assert_vacuous(RouteExpiry, deleted.after(60_000).learned("slave"))
+    wiped = names().crash("master").add("wipe", node="master", f="wipe").start("master").register("master")
+    assert_vacuous(RouteExpiry, wiped.after(60_000).learned("slave"))
+    # The name server's own table names it all the same.
+    assert_broken(RouteExpiry, wiped.read("slave"), "master runs")
+
+
 def test_another_broker_s_name_is_in_the_table_and_in_no_pair_s_route() -> None:
     def three() -> Names:
         history = Names().config("master", namesrvAddr="n").config("other", namesrvAddr="n", brokerRole="ASYNC_MASTER")
