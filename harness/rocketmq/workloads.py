@@ -248,8 +248,7 @@ TEMPLATES = (
         {"brokerRole": "ASYNC_MASTER"},
         (
             send(1), Op("fail_consume", {"consumer": 0, "every": 1, "times": 1, "level": 1, "most": 4}),
-            advance(12_000), RETRIED,
-            advance(3_000), *(send(1),) * 6, advance(140_000),
+            advance(12_000), RETRIED, advance(3_000), *(send(1),) * 6, advance(140_000),
         ),
     ),
     Template(

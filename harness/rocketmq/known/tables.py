@@ -41,7 +41,7 @@ WRITE, READ = 2, 4
 class Topic(NamedTuple):
     readQueueNums: int = 0
     writeQueueNums: int = 0
-    perm: int = 6
+    perm: int = READ | WRITE
 
     def reads(self, queue: int) -> bool:
         """Whether a broker lets clients pull from this queue."""

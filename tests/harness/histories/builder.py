@@ -5,7 +5,7 @@ only topic queue, Q. A message's queue offset is the next one, its digest that o
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Self
 
 from pairproof.harness.history import digest
@@ -331,3 +331,18 @@ class Story(H):
 
     def client_commit(self, offset: int, node: str = "master", group: str = G, queue: str = Q) -> Self:
         return self.client("commit", node, queue=queue, offset=offset, group=group)
+
+
+class Administered(Story):
+    """With administrators' calls."""
+
+    def asks(self, f: str, name: str, detail: Mapping[str, object], node: str = "master") -> int:
+        op = 1_000 + self.ops
+        self.ops += 1
+        self.add("invoke", node=node, process=7, op=op, f=f, message=name, detail=json.dumps(detail))
+        return op
+
+    def ends(self, op: int, f: str, name: str, phase: str = "ok", node: str = "master") -> Self:
+        status = {"ok": "SUCCESS", "fail": "SYSTEM_ERROR", "info": "timeout"}[phase]
+        self.add(phase, node=node, process=7, op=op, f=f, status=status, message=name)
+        return self

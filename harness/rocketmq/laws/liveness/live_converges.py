@@ -32,15 +32,13 @@ from ...contract import STORED
 from ...event_types.ha import Diverged
 from ...event_types.log import Append, Audit
 from ...law import Law
-from ...settings import Settings, can_replicate, creates_topics
+from ...settings import Settings, can_replicate, creates_topics, registration_ms
 from ...topology import MASTER, ROGUE
 
 POLL_MS = 1_000
 CONNECT_TIMEOUT_MS = 5_000
 CONNECT_WAIT_MS = 5_000
 REGISTRATIONS = 3
-REGISTRATION_MS = (10_000, 60_000)
-"""RocketMQ clamps registerNameServerPeriod to this range."""
 REGISTRATION_CALL_MS = 6_000
 TRANSFER_MS = 5_000
 """The time of a healthy link for all bytes of a trial."""
@@ -63,9 +61,7 @@ def address_ms(config: Settings) -> int:
     """The time of a slave to learn its master's address, ms."""
     if config.get("haMasterAddress") or not config.get("namesrvAddr"):
         return 0
-    shortest, longest = REGISTRATION_MS
-    period = max(shortest, min(int(config.get("registerNameServerPeriod", 30_000)), longest))
-    return REGISTRATIONS * (period + REGISTRATION_CALL_MS)
+    return REGISTRATIONS * (registration_ms(config) + REGISTRATION_CALL_MS)
 
 
 def flush_ms(config: Settings) -> int:

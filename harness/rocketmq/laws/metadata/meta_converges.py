@@ -42,7 +42,7 @@ from ...known.metadata import (
     entries,
     registration_answer,
 )
-from ...settings import Settings, template
+from ...settings import Settings, registration_ms, template
 from ...topology import MASTER
 from .syncing import CALL_NS, MetadataLaw, schedule
 
@@ -262,8 +262,7 @@ class MetaConverges(MetadataLaw):
         plan = schedule(settings)
         bound = (plan.period + plan.look) * MS + len(STEPS) * CALL_NS + self.known.healthy_ns
         if copy.known is None:
-            registers = min(max(int(settings.get("registerNameServerPeriod", 30_000)), 10_000), 60_000)
-            bound += 3 * registers * MS
+            bound += 3 * registration_ms(settings) * MS
         since = max(quiet, copy.known or 0)
         since = next((t for t in copy.failures if t >= since), since)
         return since if copy.event.t - since > bound else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from histories import Story, assert_broken, assert_holds, assert_vacuous
+from histories import assert_broken, assert_holds, assert_vacuous
+from histories.builder import Administered
 
 from pairproof.harness.rocketmq.laws.metadata.meta_as_administered import MetaAsAdministered
 
@@ -14,19 +15,8 @@ FOUR = {"readQueueNums": 4, "writeQueueNums": 4}
 ONE = {"readQueueNums": 1, "writeQueueNums": 1}
 
 
-class A(Story):
+class A(Administered):
     """A builder of administrators' calls."""
-
-    def asks(self, f: str, name: str, detail: dict[str, int], node: str = "master") -> int:
-        op = 1_000 + self.ops
-        self.ops += 1
-        self.add("invoke", node=node, process=7, op=op, f=f, message=name, detail=json.dumps(detail))
-        return op
-
-    def ends(self, op: int, f: str, name: str, phase: str = "ok", node: str = "master") -> A:
-        status = {"ok": "SUCCESS", "fail": "SYSTEM_ERROR", "info": "timeout"}[phase]
-        self.add(phase, node=node, process=7, op=op, f=f, status=status, message=name)
-        return self
 
     def change(self, f: str, name: str, phase: str = "ok", saves: bool = True, **detail: int) -> A:
         """A whole call; the master saves a changed topic."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from histories import assert_broken, assert_holds, assert_vacuous
-from histories.builder import Story
+from histories.builder import Administered
 
 from pairproof.harness.rocketmq.laws.questions.config_applied import ConfigApplied
 
@@ -14,22 +12,11 @@ LAW = ConfigApplied
 DISABLED = {"consumeEnable": False}
 
 
-class A(Story):
+class A(Administered):
     """A builder of administrators' calls, and of clients' calls that are served."""
 
-    def asks(self, f: str, name: str, node: str = "master", **detail: object) -> int:
-        op = 1_000 + self.ops
-        self.ops += 1
-        self.add("invoke", node=node, process=7, op=op, f=f, message=name, detail=json.dumps(detail))
-        return op
-
-    def ends(self, op: int, f: str, name: str, phase: str = "ok", node: str = "master") -> A:
-        status = {"ok": "SUCCESS", "fail": "SYSTEM_ERROR", "info": "timeout"}[phase]
-        self.add(phase, node=node, process=7, op=op, f=f, status=status, message=name)
-        return self
-
     def sets(self, f: str, name: str, phase: str = "ok", **detail: object) -> A:
-        return self.ends(self.asks(f, name, **detail), f, name, phase)
+        return self.ends(self.asks(f, name, detail), f, name, phase)
 
     def begins(self, f: str, node: str = "master", queue: str = "T/1", group: str | None = "G") -> dict[str, object]:
         call = {"node": node, "process": 1, "op": self.ops, "f": f, "queue": queue, "group": group}
@@ -82,7 +69,7 @@ def test_a_send_needs_a_queue_and_no_permission() -> None:
 
 def test_a_call_during_the_change_may_be_served() -> None:
     history = world()
-    op = history.asks("group", "G", **DISABLED)
+    op = history.asks("group", "G", DISABLED)
     assert_holds(LAW, history.served("pull").ends(op, "group", "G"))
     history = world().sets("group", "H")
     call = history.begins("pull")
