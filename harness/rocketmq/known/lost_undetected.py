@@ -1,7 +1,8 @@
-"""Nodes whose queues and index lost a part through a lying disk without detection.
+"""Nodes whose store lost a part through a lying disk, and where no recovery has detected it.
 
 A disk lied; its node was stopped in an orderly way, and then power failed. The next start finds no trace of a crash and
-derives nothing again, so queues and index stay incomplete. A start after a crash rebuilds them from the log.
+derives nothing again, so queues and index stay incomplete. A start after a crash rebuilds them from the log. Until the
+node starts, its log may end inside a record.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class LostUndetected:
         self.nodes: set[str] = set()
 
     def __contains__(self, node: object) -> bool:
-        return node in self.nodes
+        return node in self.nodes or node in self._lied
 
     def crashed(self, event: Crash | Stop) -> None:
         if event.status == "lied":
@@ -26,7 +27,7 @@ class LostUndetected:
 
     def loses_undetected(self, event: Start) -> bool:
         """Whether a node runs on such queues from this start on."""
-        return event.f != "abnormal" and (event.node in self._lied or event.node in self.nodes)
+        return event.f != "abnormal" and event.node in self
 
     def started(self, event: Start) -> None:
         (self.nodes.add if self.loses_undetected(event) else self.nodes.discard)(event.node)

@@ -54,9 +54,6 @@ CASES: dict[str, tuple[dict[str, Any], tuple[Op, ...]]] = {
     "role-read-failover": ({**NAMES, "flushDiskType": "SYNC_FLUSH", "haSendHeartbeatInterval": 500}, (
         JOIN, advance(20), promotion(rejoin="stale"), advance(31_000), advance(31_000), advance(3_100),
     )),
-    "route-expiry": ({**NAMES, "lab.others": 1, "haSendHeartbeatInterval": 500}, (
-        promotion(), advance(42_000), JOIN,
-    )),
     "queue-dense": SHORTER,
     "queue-derived-equal": SHORTER,
 }  # fmt: skip

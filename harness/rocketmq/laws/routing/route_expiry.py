@@ -86,10 +86,8 @@ class RouteExpiry(Law):
     def _is_routed(self, node: str) -> bool:
         """Whether the topics, which only the master registers, are certainly routed to this broker."""
         disturbances, naming = self.known.disturbances, self.known.naming
-        if self.known.stores.promotion is not None or self.known.stores.may_lack_files(MASTER):
-            # The promoted slave, or the new store, may not have the topic.
-            return False
-        if self.known.tables.may_lack_topics:
+        if self.known.stores.may_lack_files(MASTER) or self.known.tables.may_lack_topics:
+            # An older or another store, also a promoted slave's, may not have the topic.
             return False
         if node == MASTER:
             return True

@@ -6,15 +6,16 @@ Checks:
   by a store reader, nor delivered to a pull sent after the start, until appends reach its end again.
 Abstains when:
 - A part of the record was written again.
-- The store was replaced or wiped.
+- The store was replaced or wiped, or its disk lied: the truncation itself may be lost.
 - The log is longer than its trace after a start: a process may die between a write and its event.
 Source: the design; RocketMQ's recovery moves positions only, and leaves the bytes on disk
 (MappedFileQueue.truncateDirtyFiles).
 """
 
 from ....event_types.client import Deliver
-from ....event_types.node import Wipe
+from ....event_types.node import Crash, Wipe
 from ....judging.law import DURABILITY, EVERY
+from ...contract import LIED
 from ...event_types.log import Append, Audit, Cut, Record
 from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
@@ -44,6 +45,10 @@ class LogNoResurrection(Law):
 
     def on_wipe(self, event: Wipe) -> None:
         self.cut.pop(event.node, None)
+
+    def on_crash(self, event: Crash) -> None:
+        if event.status == LIED:
+            self.cut.pop(event.node, None)
 
     def on_deliver(self, event: Deliver) -> None:
         if self.cut.get(event.node) and not self.abstains(event, EARLIER_INCARNATION):

@@ -11,6 +11,7 @@ Abstains when:
 - A consumer sent the copy back (%RETRY%, %DLQ%): it has another queue.
 - A power loss or retention may have removed the record, or it belongs to another store or an earlier incarnation of the
   master. Whether a record must survive: see ``contract``.
+- A lying disk tore the record undetectably (``lost_undetected``).
 - The client did not record the content.
 Source: SendMessageProcessor.asyncSendMessage, CommitLog.asyncPutMessage.
 """
@@ -23,7 +24,7 @@ from ....judging.law import DURABILITY, only
 from ....texts.content import payload
 from ... import contract
 from ...event_types.log import Audit, Record
-from ...known.circumstances import EARLIER_INCARNATION
+from ...known.circumstances import EARLIER_INCARNATION, LOST_UNDETECTED
 from ...law import Law
 from ...topology import MASTER
 from ..delivery.sent_back import DEAD, RETRY
@@ -59,7 +60,7 @@ class StoredAsSent(Law):
     def on_record(self, event: Record) -> None:
         sends = self.sent.get(event.message)
         common = self.known.logs.diverged.get(event.node)
-        if not sends or (common is not None and event.hi > common):
+        if not sends or (common is not None and event.hi > common) or self.abstains(event, LOST_UNDETECTED):
             # A diverged slave may join halves of two records.
             return
         self.judged += 1

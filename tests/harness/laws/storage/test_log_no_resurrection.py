@@ -68,3 +68,9 @@ def test_a_replaced_store_may_hold_anything(f: str) -> None:
 
 def test_each_node_loses_for_itself() -> None:
     assert_vacuous(LogNoResurrection, read(cut("slave"), "master", "m0", "m1"))
+
+
+@pytest.mark.parametrize(("status", "broken"), [("lied", 0), (None, 1)])
+def test_a_disk_that_lied_about_the_truncation_may_undo_it(status: str | None, broken: int) -> None:
+    again = cut("slave").add("crash", node="slave", f="machine", status=status, value=1).start("slave", 200)
+    assert judged(LogNoResurrection, read(again, "slave", "m0", "m1").events).broken == broken

@@ -1,7 +1,7 @@
 """``stored-as-sent``: what a record may be otherwise than its send, and where it has to lie."""
 
 import pytest
-from histories import SIZE, H, assert_broken, assert_holds, assert_vacuous, bare, pair
+from histories import SIZE, H, assert_broken, assert_holds, assert_unbroken, assert_vacuous, bare, pair
 
 from pairproof.harness.rocketmq.laws.delivery.deliver_no_phantom import DeliverNoPhantom
 from pairproof.harness.rocketmq.laws.storage.stored_as_sent import StoredAsSent
@@ -193,3 +193,15 @@ def test_a_body_that_was_sent_compressed_is_marked_as_such() -> None:
         if holds:
             assert_holds(StoredAsSent, history)
     assert_broken(StoredAsSent, history, "with compressed none; it was sent with True")
+
+
+def test_a_record_that_a_lying_disk_tore_is_none_until_a_recovery() -> None:
+    def torn(*starts: str) -> H:
+        history = sent(bare(), detail=None).add("crash", node="master", f="machine", status="lied", value=9)
+        for each in starts:
+            history.add("start", node="master", f=each, lo=0, hi=SIZE)
+        return found(history, queue="t/0")
+
+    assert_unbroken(StoredAsSent, torn())
+    assert_unbroken(StoredAsSent, torn("normal"))
+    assert_broken(StoredAsSent, torn("abnormal"), "in t/0; it was sent to t/1")
