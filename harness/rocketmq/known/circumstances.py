@@ -15,6 +15,8 @@ LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is
 """The node's log begins before the log of a promoted slave, which assigns its queue offsets again."""
 LOST_UNDETECTED = Circumstance("disk-lied", lambda known, event: event.node in known.lost_undetected)
 """The node's disk lied, and no recovery has detected what its log, queues and index lack."""
+QUEUES_LOST_UNDETECTED = Circumstance("disk-lied", lambda known, event: known.lost_undetected.ran)
+"""A node ran with queues of which a lying disk had taken a part: logs may have a queue offset twice, also on copies."""
 LEVELS_CHANGED = Circumstance("delay-levels-changed", lambda known, event: bool(known.derived_under.levels(event.node)))
 """The node's store was dispatched under several values of messageDelayLevel: by an earlier start, or before a promotion
 on the slave. Which value gave a delivery time is unknown.

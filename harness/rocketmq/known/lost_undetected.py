@@ -17,6 +17,8 @@ class LostUndetected:
         self._lied: set[str] = set()
         """Nodes that have not started since their disk lied."""
         self.nodes: set[str] = set()
+        self.ran = False
+        """Whether a node ever ran with such queues: queue offsets may be assigned twice, also on copies."""
 
     def __contains__(self, node: object) -> bool:
         return node in self.nodes or node in self._lied
@@ -25,12 +27,12 @@ class LostUndetected:
         if event.status == "lied":
             self._lied.add(event.node)
 
-    def loses_undetected(self, event: Start) -> bool:
-        """Whether a node runs on such queues from this start on."""
-        return event.f != "abnormal" and event.node in self
-
     def started(self, event: Start) -> None:
-        (self.nodes.add if self.loses_undetected(event) else self.nodes.discard)(event.node)
+        if event.f != "abnormal" and event.node in self:
+            self.nodes.add(event.node)
+            self.ran = True
+        else:
+            self.nodes.discard(event.node)
         self._lied.discard(event.node)
 
     def wiped(self, event: Wipe) -> None:

@@ -69,7 +69,7 @@ class Group(NamedTuple):
 
 
 UNCHANGED = Topic(sys.maxsize, sys.maxsize)
-"""As clients and an operator's files made it: queues are unknown, permissions usual."""
+"""As clients and an operator's files made it: clients know its queues, and permissions are usual."""
 ENTRY_TYPES: Mapping[str, type[Topic | Group]] = {TOPICS: Topic, GROUPS: Group}
 Value = Topic | Group | tuple[()]
 ABSENT: Value = ()
@@ -150,12 +150,12 @@ class Tables:
         return found | self._coming(name, node)
 
     def topics(self, node: str, topic: str, since: int) -> Iterator[Topic | None]:
-        """All possible settings of a topic at a broker since this event; None: unknown, since an administrator may have
-        deleted it, and a client made it again.
+        """All possible settings of a topic at a broker since this event; None: unknown, since an administrator changed
+        or deleted it, and now it may be as clients made it.
         """
         name = (TOPICS, topic)
         for each in self.possible(node, name, since):
-            yield each if isinstance(each, Topic) else None if name in self._deleted else UNCHANGED
+            yield each if isinstance(each, Topic) else None if name in self._entries else UNCHANGED
 
     @property
     def may_lack_topics(self) -> bool:

@@ -10,7 +10,7 @@ Checks:
 Abstains when:
 - The answer is of an earlier incarnation of the master, or the send carries a remark (a delayed message is first stored
   in another queue).
-- A lying disk lost a part of the master's queues undetectably (``lost_undetected``).
+- A node has run with queues of which a lying disk had taken a part undetectably (``lost_undetected``).
 - The slave diverged (see ``logs``), or the log begins before a promoted slave's, which assigns earlier offsets again.
 - The record is a half message with offset 0 (rolled back, or any before 4.3), which events do not show.
 Source: CommitLog.topicQueueTable, DefaultMessageStore.recoverTopicQueueTable.
@@ -21,7 +21,7 @@ from ....event_types.node import Start, Wipe
 from ....judging.law import DURABILITY, only
 from ....texts.content import waits_first
 from ...event_types.log import Audit, Expire, Record
-from ...known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER
+from ...known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER, QUEUES_LOST_UNDETECTED
 from ...law import Law
 from ...topology import MASTER
 
@@ -48,14 +48,14 @@ class QueueDense(Law):
             return
         if event.lo is None or event.hi is None or event.queue_offset is None:
             return
-        if not self.abstains(event, EARLIER_INCARNATION):
+        if not self.abstains(event, EARLIER_INCARNATION, QUEUES_LOST_UNDETECTED):
             self.answers[event.lo] = event
             self._take(event)
 
     def on_audit(self, event: Audit) -> None:
         node = event.node
         records = self.known.audits.records(event)
-        if not records or self.abstains(event, DIVERGED, LONGER):
+        if not records or self.abstains(event, DIVERGED, LONGER, QUEUES_LOST_UNDETECTED):
             return
         self.judged += 1
         following: dict[str | None, int] = {}
@@ -97,8 +97,6 @@ class QueueDense(Law):
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
         lost_power = self.known.nodes.lost_power(MASTER)
-        if self.known.lost_undetected.loses_undetected(event):
-            self.taken.clear()
         if event.hi is None and not lost_power:
             # The recovered end is unknown; without a power loss all is there.
             return

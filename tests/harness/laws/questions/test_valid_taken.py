@@ -188,3 +188,12 @@ def test_an_administrator_s_settings_are_a_reason_and_the_ones_before_are_none()
     assert_holds(ValidTaken, refused("send", "topic", queues=0))
     again = sets(sets(world(), "group", "G", consumeEnable=False), "group", "G")
     assert_broken(ValidTaken, asked(again, f="pull", group="G"), "refuses pull")
+
+
+def test_a_queue_that_an_administrator_added_may_be_lost_with_the_table() -> None:
+    def lost(how: str) -> H:
+        added = sets(world(), "topic", "T", queues=4).crash("master", how).start("master").after(10_000)
+        return asked(added, f="pull", group="G")
+
+    assert_broken(ValidTaken, lost("process"), "refuses pull")
+    assert_holds(ValidTaken, lost("machine"))

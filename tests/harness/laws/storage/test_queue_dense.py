@@ -82,6 +82,9 @@ def test_offsets_that_a_lying_disk_has_lost_are_given_again(f: str, owes: bool) 
         assert_broken(QueueDense, again, "offset 0 of t/0 went to m9; m0 has it, and was not lost")
     else:
         assert_holds(QueueDense, again)
+        # The log, and each copy of it, has the offset twice from now on.
+        for node in ("master", "slave"):
+            assert_holds(QueueDense, listed(again, node, *THREE, ("m9", "t/0", 0)))
 
 
 def test_another_store_has_its_own_offsets() -> None:
