@@ -258,7 +258,7 @@ class Tables:
             if event.f in DELETES:
                 self._deleted.add(name)
             self._changed_at[name] = event.t
-            value = ABSENT if event.f in DELETES else _asked(event.detail or "{}")
+            value = ABSENT if event.f in DELETES else requested(event.detail or "{}")
             self._entry(name, event.node).begin(event.op, value, event.seq)
             return
         if event.group is not None:
@@ -344,7 +344,8 @@ def value_of(table: str, entry: Mapping[str, Any] | None) -> Value:
 
 
 @lru_cache(maxsize=64)
-def _asked(detail: str) -> Value:
+def requested(detail: str) -> Value:
+    """The value that an administrator's call gives to its topic or group."""
     asked: Mapping[str, int] = json.loads(detail)
     if "queues" in asked:
         return Topic(asked.get("reads", asked["queues"]), asked["queues"], asked.get("perm", Topic().perm))

@@ -23,6 +23,7 @@ from ....judging.law import only
 from ...event_types.metadata import Register
 from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import TOPICS
+from ...known.tables import ABSENT, Value, requested
 from ...law import Law
 from ...settings import parse, registration_ms
 from ...topology import MASTER, NAMES
@@ -33,7 +34,6 @@ CALL_NS = 6_000 * MS
 SETTLED_NS = 10_000 * MS
 """A registration without an answer delays the next one by 6 s."""
 LINK = f"names-{MASTER}"
-UNKNOWN = "unknown"
 CHANGES, PERIODS, FAILURES = "changes", "periods", "periods after a failure"
 
 
@@ -49,8 +49,8 @@ class RouteReported(Law):
     timed = True
 
     def begin(self) -> None:
-        self.topics: dict[str | None, str | None] = {}
-        """By topic: the settings of its last change."""
+        self.topics: dict[str | None, Value | None] = {}
+        """By topic: the settings of its last change; None: unknown."""
         self.registered_at = -1
         self.unregistered = Deadlines[Ok](self, self._late)
         self.periods: dict[str, int] = {}
@@ -70,14 +70,14 @@ class RouteReported(Law):
         begun = self.known.calls.begun(event)
         if begun is None:
             return
-        asked = begun.call
+        asked, settings = begun.call, requested(begun.call.detail or "{}")
         # The first settings of a topic that clients use are unknown.
         is_used = (TOPICS, event.message) in self.known.tables.used
-        before = self.topics.get(event.message, UNKNOWN if is_used else None)
+        before = self.topics.get(event.message, None if is_used else ABSENT)
         others = (each.call for each in self.known.calls.open_at(MASTER) if each is not begun)
         overlap = any((each.f, each.message) == ("topic", event.message) for each in others)
-        self.topics[event.message] = UNKNOWN if overlap else asked.detail
-        if before in (asked.detail, UNKNOWN):
+        self.topics[event.message] = None if overlap else settings
+        if before in (settings, None):
             return
         if self.registered_at >= asked.t:
             self.judge_part(CHANGES)
@@ -87,7 +87,7 @@ class RouteReported(Law):
 
     @only("topic", node=MASTER)
     def on_fail(self, event: Fail | Info) -> None:
-        self.topics[event.message] = UNKNOWN
+        self.topics[event.message] = None
 
     on_info = on_fail
 
@@ -118,7 +118,7 @@ class RouteReported(Law):
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:
-        self.topics = dict.fromkeys(self.topics, UNKNOWN)
+        self.topics = dict.fromkeys(self.topics)
 
     def end(self, last: Event) -> None:
         self.unregistered.report_missed(last)

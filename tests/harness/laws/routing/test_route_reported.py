@@ -9,10 +9,10 @@ from histories.consumers import consuming
 from pairproof.harness.rocketmq.laws.routing.route_reported import RouteReported
 
 
-def changed(history: H, queues: int = 2, phase: str = "ok", name: str = "t1") -> H:
+def changed(history: H, queues: int = 2, phase: str = "ok", name: str = "t1", **more: int) -> H:
     op, history.ops = history.ops, history.ops + 1
     call = {"node": "master", "process": 3, "op": op, "f": "topic", "message": name}
-    history.add("invoke", **call, detail=json.dumps({"queues": queues})).after(2)
+    history.add("invoke", **call, detail=json.dumps({"queues": queues, **more})).after(2)
     return history.add(phase, **call, status="PUT_OK")
 
 
@@ -44,6 +44,8 @@ def test_a_registration_may_come_before_the_answer_to_the_change_and_not_before_
 def test_an_empty_or_uncertain_change_is_not_judged() -> None:
     once = registered(changed(listed())).after(10)
     assert_holds(RouteReported, changed(once).after(9_000).mark("end"))
+    # Defaults that are given change nothing.
+    assert_holds(RouteReported, changed(once, reads=2, perm=6).after(9_000).mark("end"))
     again = registered(changed(listed())).after(10)
     assert_broken(RouteReported, changed(again, 3).after(1_001).mark("end"), "t1 was changed")
     for phase in ("fail", "info"):
