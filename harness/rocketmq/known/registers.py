@@ -53,7 +53,10 @@ class Register(Possible[int]):
             self.ever |= self.under_way()
 
     def inherit(self, other: Register) -> None:
-        self.ever |= other.ever | other.under_way()
+        """The broker's disk is a copy of another broker's."""
+        found = other.ever | other.under_way()
+        self.ever |= found
+        self._saved |= found
 
     def end(self, call: Ok | Fail | Info, t: int) -> set[int | None] | None:
         never_arrived = call.kind == "fail" and call.status in NO_ANSWER

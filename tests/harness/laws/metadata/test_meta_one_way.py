@@ -36,6 +36,16 @@ def test_progress_committed_only_at_a_slave_stays_there() -> None:
     assert_vacuous(MetaOneWay, named().client_commit(5, "slave").table("offsets", {"T@G": {"0": 5}}, "slave"))
 
 
+def test_a_promoted_slave_brings_its_progress_on_its_disk() -> None:
+    def killed(promoted: bool) -> Story:
+        history = named().client_commit(5, "slave").crash("master")
+        history.add("wipe", node="master", f="image", detail="slave") if promoted else history
+        return history.start("master").killed("master").table("offsets", {"T@G": {"0": 5}}, "master")
+
+    assert_vacuous(MetaOneWay, killed(promoted=True))
+    assert_broken(MetaOneWay, killed(promoted=False), "has G at 5 of T/0, committed at slave only")
+
+
 def test_a_commit_that_waits_for_a_connection_may_reach_the_next_incarnation_of_the_master() -> None:
     def answered(node: str, restarts: bool) -> Story:
         history = named()
