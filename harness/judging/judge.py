@@ -8,7 +8,7 @@ receives no further events; other laws are not affected. A history with an effec
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MethodType
@@ -52,14 +52,33 @@ Handler = MethodType | Guarded
 """A handler of a law, a model or the precedence check for one event type."""
 
 
+Receiver = tuple[int, str, EventFilter]
+
+
 class Plan(NamedTuple):
     seeing: tuple[type[Law], ...]
     blind: tuple[type[Law], ...]
     models: tuple[type[Known], ...]
     asks: tuple[int, ...]
     """By judgeable law: the index of its model."""
-    receivers: Mapping[str, tuple[tuple[int, str, EventFilter], ...]]
+    receivers: Mapping[str, tuple[Receiver, ...]]
     """By event type: for each handler its owner's index (laws, then models), its method, and its filter."""
+    found: dict[Subject, tuple[Receiver, ...]]
+    """Those that receive events of a subject, kept for all trials."""
+
+    def matching(self, subject: Subject) -> Sequence[Receiver]:
+        found = self.found.get(subject)
+        if found is None:
+            found = tuple(self._includes(*subject))
+            if len(self.found) < MAX_SUBJECTS:
+                self.found[subject] = found
+        return found
+
+    def _includes(self, kind: str, node: str | None, f: str | None) -> Iterator[Receiver]:
+        for index, name, filter_ in self.receivers.get(kind, ()):
+            law = self.seeing[index] if index < len(self.seeing) else None
+            if filter_.includes(f, node) and (law is None or node not in law.ignored_nodes):
+                yield index, name, filter_
 
 
 def all_laws() -> tuple[type[Law], ...]:
@@ -100,13 +119,13 @@ def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     blind = tuple(law for law in laws if not law.needs <= observes)
     models = _models(seeing)
     asks = tuple(next(at for at, each in enumerate(models) if issubclass(each, law.known_type)) for law in seeing)
-    receivers: dict[str, list[tuple[int, str, EventFilter]]] = {}
+    receivers: dict[str, list[Receiver]] = {}
     # Models come after laws: laws judge an event by the state before it.
     owners: tuple[type, ...] = (*seeing, *models)
     for index, of in enumerate(owners):
         for kind, name, filter_ in _handled(of):
             receivers.setdefault(kind, []).append((index, name, filter_))
-    return Plan(seeing, blind, models, asks, {kind: tuple(each) for kind, each in receivers.items()})
+    return Plan(seeing, blind, models, asks, {kind: tuple(each) for kind, each in receivers.items()}, {})
 
 
 def _models(laws: tuple[type[Law], ...]) -> tuple[type[Known], ...]:
@@ -129,7 +148,7 @@ class Judge:
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
-        self._receivers = plan.receivers
+        self._receivers = plan.matching
         self._gone: set[int] = set()
         """Owners that receive no further events, by id."""
         self._waiting = {id(law): law for law in self._laws if law.awaits}
@@ -182,13 +201,9 @@ class Judge:
                 del self._waiting[id(law)]
                 self._handlers.clear()
         found: list[Handler] = []
-        for index, name, filter_ in self._receivers.get(kind, ()):
+        for index, name, filter_ in self._receivers(subject):
             owner = self._owners[index]
-            if id(owner) in self._gone or not filter_.includes(f, node):
-                continue
-            if id(owner) in self._waiting and kind not in SETTINGS:
-                continue
-            if isinstance(owner, Law) and node in owner.ignored_nodes:
+            if id(owner) in self._gone or (id(owner) in self._waiting and kind not in SETTINGS):
                 continue
             handler = getattr(owner, name)
             guards = filter_.unless if isinstance(owner, Law) else ()
