@@ -213,6 +213,53 @@ STORES = (
         (*(delayed(level % 2, level) for level in range(1, 20)), advance(2_000), pull("slave")),
     ),
     Template(
+        "more delayed messages are due than one round delivers",
+        {},
+        (*(delayed(number % 2, 1) for number in range(40)), advance(4_000), pull("slave")),
+    ),
+    Template(
+        # Progress is saved every 10 s.
+        "a master dies between deliveries of delayed messages and their save",
+        {},
+        (
+            *3 * (
+                delayed(0, 1), delayed(1, 2), advance(1_300), fault("kill", node="master"), advance(100), heal("kill"),
+                advance(2_000),
+            ),
+            advance(8_000),
+        ),
+    ),
+    Template(
+        "delayed messages wait across several starts of their master",
+        {},
+        (
+            delayed(0, 2), delayed(1, 3),
+            *2 * (fault("restart", node="master"), advance(500), heal("restart"), advance(1_500)),
+            fault("power_loss", node="master", keep="none"), advance(500), heal("power_loss"), advance(14_000),
+        ),
+    ),
+    Template(
+        "a slave loses power before it is promoted",
+        {"brokerRole": "ASYNC_MASTER"},
+        (
+            send(0), send(1), advance(6_000), send(0), send(1), delayed(0, 1), advance(20),
+            fault("power_loss", node="slave", keep="half"), send(0), advance(100), heal("power_loss"),
+            fault("promotion", node="slave", rejoin="stale"), send(0), send(1), advance(6_000), heal("promotion"),
+            send(0), advance(6_000),
+        ),
+    ),
+    Template(
+        "a log is promoted twice",
+        {"brokerRole": "ASYNC_MASTER"},
+        (
+            *2 * (
+                send(0), send(1), advance(3_000), send(0), advance(20),
+                fault("promotion", node="slave", rejoin="stale"), send(0), advance(6_000), heal("promotion"),
+            ),
+            send(1), advance(6_000),
+        ),
+    ),
+    Template(
         # The second change replaces a table that no flush has made durable yet.
         "power fails between two changes of a table",
         {"lab.flushMicros": 20_000},
