@@ -151,7 +151,8 @@ def test_a_registered_name_is_its_file_s_name_and_no_file_is_forgotten(group: st
 
 def declares(path: Path) -> bool:
     """Whether a file holds a law or a fault, and not only what several of them share."""
-    return re.search(r"^FAULT\b|^    id = ", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    stated = rf'^FAULT\b|^    id = |\A"""``{path.stem.replace("_", "-")}``: '
+    return re.search(stated, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 ABSOLUTE = re.compile(r"^ *(from|import) pairproof\.(harness|chaos|reports|reference)\b", re.MULTILINE)

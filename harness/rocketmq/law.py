@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 from ..judging import law
 from .known.model import Known
 from .topology import OTHER
 
+STATED = re.compile(r"``([a-z-]+)``: (.+?)\n\n", re.DOTALL)
+"""The beginning of a law's module docstring: its id and its promise."""
+
 
 class Law(law.Law):
-    """Base of the laws about RocketMQ. By default they receive no events of the other broker name's master."""
+    """Base of the laws about RocketMQ. By default they receive no events of the other broker name's master.
+
+    A law has the id and the promise that its module's docstring states, unless its class has others.
+    """
 
     system = "rocketmq"
     known_type = Known
     ignored_nodes = frozenset((OTHER,))
     known: Known
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        stated = STATED.match(sys.modules[cls.__module__].__doc__ or "")
+        if stated is not None:
+            id_, promise = stated[1], " ".join(stated[2].split())
+            cls.id = cls.__dict__.get("id", id_)
+            cls.promise = cls.__dict__.get("promise", promise[0].upper() + promise[1:])

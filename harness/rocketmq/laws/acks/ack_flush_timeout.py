@@ -1,4 +1,5 @@
-"""``ack-flush-timeout``: FLUSH_DISK_TIMEOUT is sent exactly when a flush has not ended within syncFlushTimeout.
+"""``ack-flush-timeout``: a send that waits for its flush is answered FLUSH_DISK_TIMEOUT if and only if the flush has
+not ended within syncFlushTimeout, at that moment.
 
 Checks:
 - FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout after the append, never after a flush in time, and never to
@@ -25,11 +26,6 @@ SETTING = "syncFlushTimeout"
 
 
 class AckFlushTimeout(AnswerTimes):
-    id = "ack-flush-timeout"
-    promise = (
-        "A send that waits for its flush is answered FLUSH_DISK_TIMEOUT if and only if the flush has not ended within "
-        "syncFlushTimeout, at that moment."
-    )
     source = "CommitLog.GroupCommitService, FlushDiskWatcher"
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 

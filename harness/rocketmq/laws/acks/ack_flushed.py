@@ -1,4 +1,5 @@
-"""``ack-flushed``: under SYNC_FLUSH a waiting send gets PUT_OK only after the master's disk has the message.
+"""``ack-flushed``: under SYNC_FLUSH, a waiting send gets PUT_OK only after the master's log is flushed to the send's
+end.
 
 Checks:
 - In the master's trace, a flush reached the message's end before the client received the answer, in the incarnation
@@ -19,9 +20,7 @@ from ...topology import MASTER
 
 
 class AckFlushed(Law):
-    id = "ack-flushed"
     kind = DURABILITY
-    promise = "Under SYNC_FLUSH, a waiting send gets PUT_OK only after the master's log is flushed to the send's end."
     source = "CommitLog.GroupCommitService"
     applies_with = "flushDiskType=SYNC_FLUSH"
     needs = frozenset({"config", "append", "flush", "ok"})

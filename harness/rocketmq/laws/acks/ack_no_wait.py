@@ -1,4 +1,4 @@
-"""``ack-no-wait``: a send that waits for no slave is answered at once, also while slaves and HA links are disturbed.
+"""``ack-no-wait``: a send that waits for no slave is answered at once, whatever happens to slaves and HA links.
 
 Checks:
 - On an ASYNC_MASTER, on a 5.x SYNC_MASTER with inSyncReplicas=1, and for a message that asks not to wait: the answer
@@ -19,9 +19,7 @@ REPLICATION = (*topology.HA_LINKS, *topology.SLAVES)
 
 
 class AckNoWait(AnswerTimes):
-    id = "ack-no-wait"
     kind = CONVENTION
-    promise = "A send that waits for no slave is answered at once, whatever happens to slaves and HA links."
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "fault", "invoke", "ok"})
     awaits = {"fault": EventFilter(nodes=frozenset({*topology.SLAVES, None}))}

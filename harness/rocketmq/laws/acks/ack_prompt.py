@@ -1,4 +1,5 @@
-"""``ack-prompt``: a waiting send is answered one round after enough slaves' reports that cover it reached the master.
+"""``ack-prompt``: a waiting send is answered within one round after enough slaves have reported its end (and its
+flush).
 
 A report counts if it is valid, came on its slave's newest connection, which is open, and its slave's log begins at or
 before the message.
@@ -25,9 +26,7 @@ from .answering import AnswerTimes, Deadline
 
 
 class AckPrompt(AnswerTimes):
-    id = "ack-prompt"
     kind = CONVENTION
-    promise = "A waiting send is answered within one round after enough slaves have reported its end (and its flush)."
     source = "HAService.GroupTransferService"
     needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})
 

@@ -1,4 +1,5 @@
-"""``ack-replicated``: a SYNC_MASTER answers a waiting send with PUT_OK only after enough slaves have the message.
+"""``ack-replicated``: a SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x: inSyncReplicas - 1
+slaves) has appended all of it and reported its last byte.
 
 Enough are inSyncReplicas - 1 different slaves, since the master counts itself; in 4.x one. Where that is none, the law
 does not apply.
@@ -23,12 +24,7 @@ from ...topology import MASTER, ROGUE
 
 
 class AckReplicated(Law):
-    id = "ack-replicated"
     kind = DURABILITY
-    promise = (
-        "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x: inSyncReplicas - 1 slaves) has "
-        "appended all of it and reported its last byte."
-    )
     source = "HAService.GroupTransferService; the promise of synchronous double write"
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})

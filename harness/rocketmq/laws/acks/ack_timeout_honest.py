@@ -1,4 +1,5 @@
-"""``ack-timeout-honest``: FLUSH_SLAVE_TIMEOUT is sent only after the whole wait, and the master has stored the message.
+"""``ack-timeout-honest``: a send gets FLUSH_SLAVE_TIMEOUT only after the configured wait from its append (slaveTimeout;
+before 4.9.3 syncFlushTimeout, counted from the send's turn since 4.7.1), and the master has stored the message.
 
 Checks:
 - The wait of the version line (:data:`pairproof.harness.rocketmq.settings.LINES`) has passed since the append, or since
@@ -29,11 +30,6 @@ WAKE_UP_MS = 1_000
 
 
 class AckTimeoutHonest(Law):
-    id = "ack-timeout-honest"
-    promise = (
-        "A send gets FLUSH_SLAVE_TIMEOUT only after the configured wait from its append (slaveTimeout; before 4.9.3 "
-        "syncFlushTimeout, counted from the send's turn since 4.7.1), and the master has stored the message."
-    )
     source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
     timed = True

@@ -1,4 +1,5 @@
-"""``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE is sent exactly when there is no slave to wait for.
+"""``ack-unavailable-honest``: a send gets SLAVE_NOT_AVAILABLE if and only if no slave was connected and near enough
+during the whole call.
 
 A slave counts while the master has an open connection with a valid report, and the message's end is less than
 haSlaveFallbehindMax ahead of the most advanced report. A half-open connection counts until the master can notice.
@@ -25,10 +26,6 @@ WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 
 
 class AckUnavailableHonest(Law):
-    id = "ack-unavailable-honest"
-    promise = (
-        "A send gets SLAVE_NOT_AVAILABLE if and only if no slave was connected and near enough during the whole call."
-    )
     source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True

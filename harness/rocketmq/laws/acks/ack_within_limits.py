@@ -1,4 +1,5 @@
-"""``ack-within-limits``: a broker stores no message that exceeds its limits.
+"""``ack-within-limits``: a broker stores no body larger than maxMessageSize, and no properties that a record cannot
+hold.
 
 Checks:
 - No send is answered as stored with a body above maxMessageSize, or with properties too long for a record's length
@@ -17,9 +18,7 @@ from ...law import Law
 
 
 class AckWithinLimits(Law):
-    id = "ack-within-limits"
     kind = CONVENTION
-    promise = "A broker stores no body larger than maxMessageSize, and no properties that a record cannot hold."
     source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
     needs = frozenset({"config", "invoke", "ok"})
 

@@ -1,4 +1,5 @@
-"""``deliver-at-least-once``: a group receives again only messages above the progress that its broker knew.
+"""``deliver-at-least-once``: a group receives again only messages above the last commit at the broker that it resumed
+from.
 
 Checks:
 - A consumer that takes a queue, or is sent back by an answer, resumes at or above the least progress that the broker
@@ -20,9 +21,7 @@ from .never_moved import NeverMoved
 
 
 class DeliverAtLeastOnce(NeverMoved):
-    id = "deliver-at-least-once"
     kind = DURABILITY
-    promise = "A group receives again only messages above the last commit at the broker that it resumed from."
     source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
 

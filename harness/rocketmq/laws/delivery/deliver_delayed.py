@@ -1,4 +1,4 @@
-"""``deliver-delayed``: a delayed message enters its queue once, after its delay.
+"""``deliver-delayed``: a delayed message enters its queue once, and no earlier than its delay.
 
 Checks:
 - In the master's final audit, the store timestamps of the waiting and the delivered record are at least the delay
@@ -48,8 +48,6 @@ def delays_ms(levels: str) -> tuple[int, ...]:
 
 
 class DeliverDelayed(Law):
-    id = "deliver-delayed"
-    promise = "A delayed message enters its queue once, and no earlier than its delay."
     source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     awaits = {

@@ -54,9 +54,7 @@ class Stored(NamedTuple):
 
 
 class DeliverNoLoss(NeverMoved):
-    id = "deliver-no-loss"
     kind = DURABILITY
-    promise = "After healing, every message that the contract protects is delivered to every live group."
     source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})

@@ -1,4 +1,4 @@
-"""``deliver-no-phantom``: each delivered message was sent, and comes from its own queue with its own bytes.
+"""``deliver-no-phantom``: each delivered message was sent, with the same body, key, tag and queue.
 
 Checks:
 - A delivery has a send's key, and its queue is that send's and the pulled one.
@@ -23,9 +23,7 @@ from .sent_back import RETRY
 
 
 class DeliverNoPhantom(Law):
-    id = "deliver-no-phantom"
     kind = DURABILITY
-    promise = "Each delivered message was sent, with the same body, key, tag and queue."
     source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
     awaits = {"deliver": EVERY}

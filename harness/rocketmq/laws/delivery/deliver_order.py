@@ -1,4 +1,5 @@
-"""``deliver-order``: a consumer receives a queue in offset order, and an offset names one message on every broker.
+"""``deliver-order``: unless it rewinds, a consumer reads a queue in offset order; an offset names one message on all
+brokers.
 
 Checks:
 - The messages of a pull start at or above the offset asked for, and their offsets ascend.
@@ -35,8 +36,6 @@ class Reading:
 
 
 class DeliverOrder(Law):
-    id = "deliver-order"
-    promise = "Unless it rewinds, a consumer reads a queue in offset order; an offset names one message on all brokers."
     source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})
 

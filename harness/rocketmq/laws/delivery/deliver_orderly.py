@@ -1,4 +1,4 @@
-"""``deliver-orderly``: an orderly group's member consumes a queue only while it holds the lock, and in order.
+"""``deliver-orderly``: an orderly group receives each queue in order, by one member at a time: the holder of its lock.
 
 Checks:
 - A member of an orderly group receives messages only from queues that it has taken and locked. It asked for the lock at
@@ -36,8 +36,6 @@ class Received:
 
 
 class DeliverOrderly(Law):
-    id = "deliver-orderly"
-    promise = "An orderly group receives each queue in order, by one member at a time: the holder of its lock."
     source = "ConsumeMessageOrderlyService; ProcessQueue.isLockExpired"
     needs = frozenset({"lock", "deliver", "assign", "consumer"})
     ignored_nodes = frozenset()

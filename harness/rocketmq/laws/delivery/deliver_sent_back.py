@@ -34,8 +34,6 @@ Retry = tuple[str | None, str | None, int]
 
 
 class DeliverSentBack(SentBack):
-    id = "deliver-sent-back"
-    promise = "A message that a consumer sent back comes again to its group, after its delay and in time."
     source = "AbstractSendMessageProcessor.consumerSendMsgBack; a consumer's own subscription of its retry topic"
     needs = frozenset({"config", "back", "start", "deliver", "consumer", "mark"})
     timed = True

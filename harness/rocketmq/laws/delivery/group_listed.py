@@ -1,4 +1,5 @@
-"""``group-listed``: a broker lists exactly the members of a group, and notifies all of them at once of each change.
+"""``group-listed``: a broker lists exactly the members of a group, and notifies each of them at once when one joins or
+leaves.
 
 A member is *sure* at a broker from the answer to its heartbeat until its goodbye, its end, or a failed call there.
 
@@ -55,10 +56,6 @@ class Notification(NamedTuple):
 
 
 class GroupListed(Law):
-    id = "group-listed"
-    promise = (
-        "A broker lists exactly the members of a group, and notifies each of them at once when one joins or leaves."
-    )
     source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
     ignored_nodes = frozenset()

@@ -1,4 +1,5 @@
-"""``group-lock-given``: a member of an orderly group is refused a queue's lock only while another member may hold it.
+"""``group-lock-given``: a member of an orderly group gets a queue's lock within 60 s, unless another member may hold
+it.
 
 Checks:
 - When a broker refuses a lock, another member may hold it: it received the lock, has not released it, and asked for it
@@ -32,8 +33,6 @@ class Hold:
 
 
 class GroupLockGiven(Law):
-    id = "group-lock-given"
-    promise = "A member of an orderly group gets a queue's lock within 60 s, unless another member may hold it."
     source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
     ignored_nodes = frozenset()

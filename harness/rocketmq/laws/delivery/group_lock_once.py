@@ -36,8 +36,6 @@ class Grant(NamedTuple):
 
 
 class GroupLockOnce(Law):
-    id = "group-lock-once"
-    promise = "At most one member of an orderly group holds a queue's lock."
     source = "RebalanceLockManager: a lock is one client's for 60 s"
     needs = frozenset({"lock", "start", "crash"})
     ignored_nodes = frozenset()

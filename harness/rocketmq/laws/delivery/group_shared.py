@@ -1,4 +1,4 @@
-"""``group-shared``: a clustering group rebalances at once when a member joins or leaves.
+"""``group-shared``: soon after a member of a clustering group joins or leaves, exactly one member holds each queue.
 
 The broker notifies all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and they rebalance. A group that is not
 notified rebalances only every 20 s.
@@ -52,8 +52,6 @@ class Group:
 
 
 class GroupShared(Law):
-    id = "group-shared"
-    promise = "Soon after a member of a clustering group joins or leaves, exactly one member holds each queue."
     source = "DefaultConsumerIdsChangeListener: it notifies all members of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
     ignored_nodes = frozenset()

@@ -1,4 +1,4 @@
-"""``pull-is-filled``: an answer with messages ends at a limit of count or bytes, no later, or at the queue's end.
+"""``pull-is-filled``: an answer with messages ends at a limit of count or bytes, no later, or at its queue's end.
 
 The limits are the number of messages asked for, and the broker's own for messages and bytes. These are smaller for
 messages on disk (``read-split``), and wherever the memory is unknown. After a restart the earlier log's limits may
@@ -43,9 +43,7 @@ class Short(NamedTuple):
 
 
 class PullIsFilled(Pulled):
-    id = "pull-is-filled"
     kind = CONVENTION
-    promise = "An answer with messages ends at a limit of count or bytes, no later, or at its queue's end."
     source = "DefaultMessageStore.getMessage, isTheBatchFull"
 
     def begin(self) -> None:

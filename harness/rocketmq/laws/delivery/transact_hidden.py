@@ -1,4 +1,4 @@
-"""``transact-hidden``: the message of an uncommitted transaction is in no queue of its topic.
+"""``transact-hidden``: no client receives the message of an uncommitted transaction, and no queue of its topic has it.
 
 Checks:
 - Before its producer asks for a commit, no consumer or plain reader receives the message, and no broker's log has it in
@@ -17,9 +17,7 @@ from .transacted import Transacted
 
 
 class TransactHidden(Transacted):
-    id = "transact-hidden"
     kind = DURABILITY
-    promise = "No client receives the message of an uncommitted transaction, and no queue of its topic has it."
     source = "TransactionalMessageBridge.putHalfMessage; EndTransactionProcessor"
     needs = frozenset({"invoke", "decide", "deliver", "record"})
 

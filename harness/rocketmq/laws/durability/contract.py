@@ -1,4 +1,5 @@
-"""``contract``: only messages that the durability contract allows to be lost are lost, and no other message exists.
+"""``contract``: only messages that the durability contract allows to be lost are lost. No message exists that was
+refused or never sent.
 
 Checks:
 - At the final audits, each send is looked up in all stores, and judged by :mod:`pairproof.harness.rocketmq.contract`
@@ -47,12 +48,7 @@ class Sent:
 
 
 class Contract(Law):
-    id = "contract"
     kind = DURABILITY
-    promise = (
-        "Only messages that the durability contract allows to be lost are lost. No message exists that was refused or "
-        "never sent."
-    )
     source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
 

@@ -1,4 +1,5 @@
-"""``live-converges``: after faults end, the master stores messages and slaves catch up in time, or it reports why not.
+"""``live-converges``: after faults end, sends are answered again, and each slave's log reaches the master's within the
+bound, or the master reports why it cannot.
 
 Checks:
 - At least one of the lab's test sends (mark ``probe``) is answered as stored.
@@ -70,11 +71,6 @@ def flush_ms(config: Settings) -> int:
 
 
 class LiveConverges(Law):
-    id = "live-converges"
-    promise = (
-        "After faults end, sends are answered again, and each slave's log reaches the master's within the bound, or "
-        "the master reports why it cannot."
-    )
     source = "HAService.HAClient: it reconnects and asks from its own end"
     applies_with = "a slave, and each haSendHeartbeatInterval shorter than the other side's haHousekeepingInterval"
     needs = frozenset({"mark", "audit"})

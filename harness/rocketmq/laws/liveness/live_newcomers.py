@@ -1,4 +1,4 @@
-"""``live-newcomers``: a client port crowded by idle rogue clients is still open to a new client.
+"""``live-newcomers``: while a crowd of idle rogue clients holds connections to a client port, a new client is answered.
 
 The fault that brings the crowd also brings newcomers with one request each, and reports at its end how many were
 answered and how many were refused or disconnected.
@@ -25,8 +25,6 @@ ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
 class LiveNewcomers(Law):
-    id = "live-newcomers"
-    promise = "While a crowd of idle rogue clients holds connections to a client port, a new client is answered."
     source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     ignored_nodes = frozenset()

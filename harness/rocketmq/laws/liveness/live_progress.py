@@ -1,4 +1,4 @@
-"""``live-progress``: during a fault, the parts that it does not affect keep serving.
+"""``live-progress``: during a fault, calls between unaffected brokers and clients are answered in time.
 
 Checks:
 - A send or pull that begins while a fault is active elsewhere, or another broker is paused, is answered with any status
@@ -24,8 +24,6 @@ CALLS = ("send", "pull", "select", "topic", "group", "delete-topic", "delete-gro
 
 
 class LiveProgress(Law):
-    id = "live-progress"
-    promise = "During a fault, calls between unaffected brokers and clients are answered in time."
     source = "BrokerController: client requests and replication have separate threads"
     needs = frozenset({"invoke", "ok", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}

@@ -1,4 +1,5 @@
-"""``meta-as-administered``: a master's topics and groups are as its administrators left them.
+"""``meta-as-administered``: a master's topics and groups are as its administrators left them, and deleted ones are
+gone.
 
 Checks:
 - In each reading, a name that administrators created or changed there, and that no other client uses, has the requested
@@ -26,8 +27,6 @@ CHANGES, POWER = "changes", "power losses"
 
 
 class MetaAsAdministered(Law):
-    id = "meta-as-administered"
-    promise = "A master's topics and groups are as its administrators left them, and deleted ones are gone."
     source = "TopicConfigManager.updateTopicConfig, deleteTopicConfig; SubscriptionGroupManager"
     needs = frozenset({"invoke", "ok", "fail", "table", "persist"})
     parts = (CHANGES, POWER)

@@ -1,4 +1,4 @@
-"""``meta-atomic-view``: a slave never answers as if a synced topic or group did not exist, not even during a sync.
+"""``meta-atomic-view``: a slave never answers as if a topic or group that it has synced did not exist.
 
 Checks:
 - A pull's answer and a reading of the slave's table do not lack a synced topic or group. It counts as synced after the
@@ -20,8 +20,6 @@ from .syncing import CopiesLaw
 
 
 class MetaAtomicView(CopiesLaw):
-    id = "meta-atomic-view"
-    promise = "A slave never answers as if a topic or group that it has synced did not exist."
     source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
 

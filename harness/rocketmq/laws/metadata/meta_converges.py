@@ -1,4 +1,5 @@
-"""``meta-converges``: within a sync period after the last change, a slave's tables equal its master's.
+"""``meta-converges``: within a sync period after the last change, a slave's topics, groups, consumer offsets and delay
+offsets equal its master's.
 
 A change is anything that may cause one: a fault; a node's start, end or resume; for topics and groups a save by the
 master (or by a slave outside of a sync), an administrator's call, a consumer's start or end, or a group's first use of
@@ -62,11 +63,6 @@ class Reading(NamedTuple):
 
 
 class MetaConverges(MetadataLaw):
-    id = "meta-converges"
-    promise = (
-        "Within a sync period after the last change, a slave's topics, groups, consumer offsets and delay offsets "
-        "equal its master's."
-    )
     source = "SlaveSynchronize.syncAll, every 10 s"
     applies_with = "a name server and a slave"
     needs = frozenset({"config", "table", "mark"})

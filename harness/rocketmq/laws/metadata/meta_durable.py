@@ -1,4 +1,4 @@
-"""``meta-durable``: synced tables survive a slave's restart, even after a torn write.
+"""``meta-durable``: synced tables survive a slave restart, even after a torn write.
 
 Checks:
 - After a restart, until the next sync of that table, the slave's tables and its answers to pulls and queries have all
@@ -50,9 +50,7 @@ class Saved(NamedTuple):
 
 
 class MetaDurable(CopiesLaw):
-    id = "meta-durable"
     kind = DURABILITY
-    promise = "Synced tables survive a slave restart, even after a torn write."
     source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True

@@ -20,8 +20,6 @@ from .syncing import MetadataLaw
 
 
 class MetaOneWay(MetadataLaw):
-    id = "meta-one-way"
-    promise = "No entry of a slave's tables flows into its master's."
     source = "SlaveSynchronize.syncAll: a slave only asks"
     needs = frozenset({"config", "invoke", "table"})
 

@@ -1,4 +1,4 @@
-"""``meta-readable``: a node's tables are readable, both in its answers and in its files.
+"""``meta-readable``: a node's tables are readable, in its answers and, with their backups, in its files.
 
 Checks:
 - Each reading of a table. A file counts with its backup, as at a broker's start: one of the two must be whole.
@@ -14,8 +14,6 @@ from ...law import Law
 
 
 class MetaReadable(Law):
-    id = "meta-readable"
-    promise = "A node's tables are readable, in its answers and, with their backups, in its files."
     source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
     ignored_nodes = frozenset()

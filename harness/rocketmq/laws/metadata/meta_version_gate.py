@@ -1,4 +1,5 @@
-"""``meta-version-gate``: a slave applies and saves topics or groups if and only if the data versions differ.
+"""``meta-version-gate``: a slave applies and saves its master's topics or groups if and only if their data versions
+differ.
 
 Checks:
 - A step is not *applied* if nothing has changed since both agreed: the master has not saved (it does at every change)
@@ -57,8 +58,6 @@ class Answered:
 
 
 class MetaVersionGate(MetadataLaw):
-    id = "meta-version-gate"
-    promise = "A slave applies and saves its master's topics or groups if and only if their data versions differ."
     source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True

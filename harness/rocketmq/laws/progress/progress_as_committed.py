@@ -21,8 +21,6 @@ Offsets = tuple[tuple[str, str, int], ...]
 
 
 class ProgressAsCommitted(Law):
-    id = "progress-as-committed"
-    promise = "A broker's progress for a group is an offset that was committed."
     source = "PullMessageProcessor.processRequest: hasCommitOffsetFlag; ConsumerOffsetManager"
     needs = frozenset({"invoke", "consumer", "table"})
 

@@ -1,4 +1,5 @@
-"""``progress-kept``: a broker reports the last commit to it as a group's progress, larger or smaller than before.
+"""``progress-kept``: a broker reports as a group's progress the last commit to that broker, larger or smaller than
+before.
 
 Checks:
 - The progress in a broker's answer or table is the last commit that it confirmed, or one in flight beside or after
@@ -16,8 +17,6 @@ from .shown_progress import ShownProgress
 
 
 class ProgressKept(ShownProgress):
-    id = "progress-kept"
-    promise = "A broker reports as a group's progress the last commit to that broker, larger or smaller than before."
     source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 

@@ -31,11 +31,6 @@ TARGETS = (MASTER, f"client-{MASTER}")
 
 
 class ProgressLiveConsumer(NeverMoved, ShownProgress):
-    id = "progress-live-consumer"
-    promise = (
-        "A consumer that outlives the master's loss and return neither skips nor repeats messages, and the master's "
-        "committed offset reaches its own."
-    )
     source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
     awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))

@@ -1,5 +1,5 @@
-"""``progress-never-ahead``: no commit is above the offsets that its group was given, and no broker's progress is above
-every commit.
+"""``progress-never-ahead``: no commit is above the offsets that its group was given, and no broker reports progress
+above every commit.
 
 Checks:
 - Each commit is at most the highest offset that the group had received before: in answers to pulls, by deliveries, or
@@ -19,10 +19,6 @@ from ...law import Law
 
 
 class ProgressNeverAhead(Law):
-    id = "progress-never-ahead"
-    promise = (
-        "No commit is above the offsets that its group was given, and no broker reports progress above every commit."
-    )
     source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 

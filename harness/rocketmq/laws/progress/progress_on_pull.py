@@ -1,4 +1,4 @@
-"""``progress-on-pull``: a master stores a commit that a pull carries, a slave never does.
+"""``progress-on-pull``: a commit that a pull carries is stored by a master, never by a slave.
 
 Checks:
 - If a pull carried the last commit that the master confirmed, the progress in its answer or table is this commit, or
@@ -16,8 +16,6 @@ from .shown_progress import ShownProgress
 
 
 class ProgressOnPull(ShownProgress):
-    id = "progress-on-pull"
-    promise = "A commit that a pull carries is stored by a master, never by a slave."
     source = "PullMessageProcessor.processRequest"
     needs = frozenset({"invoke", "ok", "table"})
 

@@ -21,9 +21,7 @@ from .shown_progress import ShownProgress
 
 
 class ProgressPersisted(ShownProgress):
-    id = "progress-persisted"
     kind = DURABILITY
-    promise = "A commit older than the persist period survives kill -9 of the master."
     source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
     awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))

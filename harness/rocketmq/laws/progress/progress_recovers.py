@@ -20,10 +20,6 @@ from ..delivery.never_moved import NeverMoved
 
 
 class ProgressRecovers(NeverMoved):
-    id = "progress-recovers"
-    promise = (
-        "When the master returns, no group skips a message, and it repeats at most progress that only a slave had."
-    )
     source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 

@@ -29,8 +29,6 @@ ProcessQueue = tuple[int | None, str]
 
 
 class ProgressToMaster(Law):
-    id = "progress-to-master"
-    promise = "A consumer commits to the master while its route names one, and to a slave while it does not."
     source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
     needs = frozenset({"invoke", "deliver", "consumer", "route"})
     timed = True

@@ -28,8 +28,6 @@ FORGOTTEN_NS = 120_000 * MS + 2 * 10_000 * MS
 
 
 class QueryMembers(Law):
-    id = "query-members"
-    promise = "A broker names the running consumers of a group, and forgets those that left within two minutes."
     source = "ConsumerManager; MQClientInstance.sendHeartbeatToAllBrokerWithLock"
     needs = frozenset({"answer", "consumer", "route"})
     awaits = {"consumer": EVERY, "answer": EventFilter(frozenset({"members"}))}

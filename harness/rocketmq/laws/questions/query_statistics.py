@@ -29,9 +29,7 @@ TABLE_CHANGE_NS = 1_000 * MS
 
 
 class QueryStatistics(Asked):
-    id = "query-statistics"
     kind = CONVENTION
-    promise = "A broker's statistics of itself, a topic and a group follow from its log and its tables."
     source = "AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats"
     needs = frozenset({"answer", "record", "audit", "entries"})
     timed = True

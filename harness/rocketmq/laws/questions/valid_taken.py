@@ -46,8 +46,6 @@ BUSY = ("busy", "flow control")
 
 
 class ValidTaken(Law):
-    id = "valid-taken"
-    promise = "A healthy master refuses no valid request of a client."
     source = "SendMessageProcessor; PullMessageProcessor; ConsumerManageProcessor; AdminBrokerProcessor"
     needs = frozenset({"config", "invoke", "ok", "fail"})
 

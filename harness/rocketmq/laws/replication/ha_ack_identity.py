@@ -13,8 +13,6 @@ from ...law import Law
 
 
 class HaAckIdentity(Law):
-    id = "ha-ack-identity"
-    promise = "No acknowledgement rests on a report above the master's own log end."
     source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 

@@ -1,4 +1,5 @@
-"""``ha-address-source``: a slave finds its master by haMasterAddress if set, else by the address that it registered.
+"""``ha-address-source``: a broker registers brokerIP2 and its HA port. A slave's HA address is haMasterAddress if set,
+else the name server's answer; without either the slave opens no HA connection, and still serves pulls.
 
 Checks:
 - A broker registers brokerIP2 (brokerIP1 if unset) with its HA port: haListenPort from 5.1.1 on, else listenPort + 1.
@@ -37,11 +38,6 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 
 
 class HaAddressSource(Law):
-    id = "ha-address-source"
-    promise = (
-        "A broker registers brokerIP2 and its HA port. A slave's HA address is haMasterAddress if set, else the name "
-        "server's answer; without either the slave opens no HA connection, and still serves pulls."
-    )
     source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})
     timed = True

@@ -35,8 +35,6 @@ def is_crowded(faults: Iterable[Fault]) -> bool:
 
 
 class HaAdmitsSlave(Law):
-    id = "ha-admits-slave"
-    promise = "The master receives a slave's report in time, however many rogue peers crowd the HA port."
     source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
     awaits = {"connect": EventFilter(nodes=frozenset({ROGUE}))}

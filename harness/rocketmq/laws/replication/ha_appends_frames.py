@@ -25,9 +25,7 @@ from ...topology import MASTER, NO_SLAVES
 
 
 class HaAppendsFrames(Law):
-    id = "ha-appends-frames"
     kind = DURABILITY
-    promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
     source = "HAService.HAClient.dispatchReadRequest"
     # Only traced processes record flushes.
     needs = frozenset({"append", "flush", "frame", "close"})

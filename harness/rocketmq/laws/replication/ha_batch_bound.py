@@ -1,4 +1,5 @@
-"""``ha-batch-bound``: a frame's body is at most one transfer batch, and lies within one commit log file.
+"""``ha-batch-bound``: a frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's
+boundary.
 
 Checks:
 - The size and offsets of each frame with a body, sent by the master.
@@ -12,9 +13,7 @@ from ...topology import MASTER
 
 
 class HaBatchBound(Law):
-    id = "ha-batch-bound"
     kind = CONVENTION
-    promise = "A frame's body is at most haTransferBatchSize bytes and never crosses a commit log file's boundary."
     source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})
 

@@ -1,4 +1,4 @@
-"""``ha-contiguous``: a connection carries one contiguous range of the master's log.
+"""``ha-contiguous``: frames of a connection follow each other without gap or overlap, and their bytes are the master's.
 
 Checks:
 - Each frame, heartbeats included, starts where the last one ended.
@@ -15,8 +15,6 @@ from ...topology import MASTER
 
 
 class HaContiguous(Law):
-    id = "ha-contiguous"
-    promise = "Frames of a connection follow each other without gap or overlap, and their bytes are the master's."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame"})
 

@@ -22,10 +22,6 @@ from ...topology import MASTER
 
 
 class HaDivergenceRefused(Law):
-    id = "ha-divergence-refused"
-    promise = (
-        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is reported."
-    )
     source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     timed = True

@@ -1,4 +1,4 @@
-"""``ha-file-size``: a slave whose mappedFileSizeCommitLog differs from its master's stops copying and stores nothing
+"""``ha-file-size``: a slave whose log files differ in size from its master's stops copying and stores nothing
 unreadable.
 
 The protocol does not transmit this size, so the slave detects it when a frame does not fit its files.
@@ -24,8 +24,6 @@ SETTING = "mappedFileSizeCommitLog"
 
 
 class HaFileSize(Law):
-    id = "ha-file-size"
-    promise = "A slave whose log files differ in size from its master's stops copying and stores nothing unreadable."
     source = "MappedFileQueue; HAService.HAClient stores every frame"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
     timed = True

@@ -1,4 +1,4 @@
-"""``ha-frame-finished``: once the first byte of a frame is sent, exactly the rest of this frame follows before anything
+"""``ha-frame-finished``: once a frame's first byte is sent, exactly the rest of that frame follows before anything
 else.
 
 Checks:
@@ -36,8 +36,6 @@ class Writer:
 
 
 class HaFrameFinished(Law):
-    id = "ha-frame-finished"
-    promise = "Once a frame's first byte is sent, exactly the rest of that frame follows before anything else."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True

@@ -1,5 +1,5 @@
-"""``ha-heartbeat``: from the first report on, both ends of an idle link send as often as configured, and not much more
-often.
+"""``ha-heartbeat``: from the first report on, an idle master sends (next offset, 0) and an idle slave its report, each
+at least every haSendHeartbeatInterval (and a poll), and not much sooner.
 
 Checks:
 - The master sends a frame at least every haSendHeartbeatInterval (and a poll); an empty one names the offset at which
@@ -26,12 +26,7 @@ End = tuple[str | None, str | None]
 
 
 class HaHeartbeat(Law):
-    id = "ha-heartbeat"
     kind = CONVENTION
-    promise = (
-        "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
-        "every haSendHeartbeatInterval (and a poll), and not much sooner."
-    )
     source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
     timed = True

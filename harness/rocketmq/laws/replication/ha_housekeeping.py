@@ -1,4 +1,5 @@
-"""``ha-housekeeping``: a peer that is silent for longer than haHousekeepingInterval is dropped, and never earlier.
+"""``ha-housekeeping``: a peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and never
+earlier.
 
 Silence is time without a received byte, at either end, plus one poll.
 
@@ -28,9 +29,7 @@ End = tuple[str | None, str | None]
 
 
 class HaHousekeeping(Law):
-    id = "ha-housekeeping"
     kind = CONVENTION
-    promise = "A peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and never earlier."
     source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True

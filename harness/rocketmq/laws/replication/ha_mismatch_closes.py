@@ -1,4 +1,4 @@
-"""``ha-mismatch-closes``: a slave does not append a frame that does not start at its log end, but closes the connection
+"""``ha-mismatch-closes``: a slave does not append a frame that does not start at its log end: it closes the connection
 and asks from its own end.
 
 Checks:
@@ -20,11 +20,6 @@ from ...topology import NO_SLAVES
 
 
 class HaMismatchCloses(Law):
-    id = "ha-mismatch-closes"
-    promise = (
-        "A slave does not append a frame that does not start at its log end: it closes the connection and asks from "
-        "its own end."
-    )
     source = "HAService.HAClient.dispatchReadRequest"
     needs = frozenset({"report", "frame"})
     timed = True

@@ -1,4 +1,5 @@
-"""``ha-report-prompt``: a slave reports its log end after each append, and otherwise as often as configured.
+"""``ha-report-prompt``: a slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a
+poll).
 
 Checks:
 - Reports come at least every haSendHeartbeatInterval (and a poll), the first one so long after the connect.
@@ -15,9 +16,7 @@ from ...topology import NO_SLAVES, ROGUE
 
 
 class HaReportPrompt(Law):
-    id = "ha-report-prompt"
     kind = CONVENTION
-    promise = "A slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a poll)."
     source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
     timed = True

@@ -35,8 +35,6 @@ class Copy:
 
 
 class HaRoleIndependent(Law):
-    id = "ha-role-independent"
-    promise = "In either role a connection carries the master's log, and an idle one has carried all of it."
     source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
     timed = True

@@ -12,8 +12,6 @@ from ...topology import MASTER
 
 
 class HaSilentUntilAsked(Law):
-    id = "ha-silent-until-asked"
-    promise = "The master pushes nothing on a connection before the peer's first report."
     source = "HAConnection.WriteSocketService"
     needs = frozenset({"connect", "report", "frame"})
 

@@ -1,5 +1,5 @@
-"""``ha-wakeup``: the master pushes new data to an idle, caught-up slave within 100 ms (10 ms for sends that wait for
-replication).
+"""``ha-wakeup``: the master pushes new data (or newly flushed data, if it pushes only that) to an idle, caught-up slave
+within 100 ms (10 ms for sends that wait for replication).
 
 New data is appended or, where only flushed bytes are pushed, flushed. The writer waits 100 ms; a send that waits for
 slaves wakes it, so its bytes leave within a round of 10 ms.
@@ -29,12 +29,7 @@ WAIT_NS = 100 * MS
 
 
 class HaWakeup(Law):
-    id = "ha-wakeup"
     kind = CONVENTION
-    promise = (
-        "The master pushes new data (or newly flushed data, if it pushes only that) to an idle, caught-up slave within "
-        "100 ms (10 ms for sends that wait for replication)."
-    )
     source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True

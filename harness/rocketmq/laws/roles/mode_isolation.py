@@ -1,5 +1,5 @@
-"""``mode-isolation``: losing one broker name leaves the others' sends and deliveries unchanged, and its backlog is
-delivered after its return.
+"""``mode-isolation``: losing one broker name leaves sends to and deliveries from the others unchanged, and its backlog
+is delivered after its return.
 
 A name is lost while its master is down or paused, or a fault affects the master or its clients' link. A group asks for
 a message when an answered pull continues after it.
@@ -64,11 +64,6 @@ class Read:
 
 
 class ModeIsolation(Law):
-    id = "mode-isolation"
-    promise = (
-        "Losing one broker name leaves sends to and deliveries from the others unchanged, and its backlog is delivered "
-        "after its return."
-    )
     source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
     ignored_nodes = frozenset()

@@ -41,8 +41,6 @@ class Send(NamedTuple):
 
 
 class RoleFanOut(Law):
-    id = "role-fan-out"
-    promise = "A slow or dead slave holds up neither the other slaves nor the acknowledgements."
     source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}

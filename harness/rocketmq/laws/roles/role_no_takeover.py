@@ -1,5 +1,5 @@
-"""``role-no-takeover``: while a master is down no node accepts writes for its broker name; it accepts them again after
-its return.
+"""``role-no-takeover``: while a master is down no node accepts writes for its broker name; writes resume when it is
+back.
 
 Checks:
 - No send to a broker of the pair that begins and ends while the master is down is answered as stored.
@@ -26,8 +26,6 @@ from ...topology import MASTER, NODES
 
 
 class RoleNoTakeover(Law):
-    id = "role-no-takeover"
-    promise = "While a master is down no node accepts writes for its broker name; writes resume when it is back."
     source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
     awaits = {

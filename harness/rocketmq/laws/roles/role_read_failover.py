@@ -1,5 +1,5 @@
-"""``role-read-failover``: after the master's death a running consumer reads from a slave, and from the master again
-after its return, without intervention.
+"""``role-read-failover``: a running, undisturbed consumer receives from a slave within the route's expiry and the
+client's route period after the master's death, and from the master again after its return.
 
 A broker serves a queue that a group holds when it answers a pull, with or without messages.
 
@@ -60,11 +60,6 @@ class Claim:
 
 
 class RoleReadFailover(Law):
-    id = "role-read-failover"
-    promise = (
-        "A running, undisturbed consumer receives from a slave within the route's expiry and the client's route "
-        "period after the master's death, and from the master again after its return."
-    )
     source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True

@@ -30,8 +30,6 @@ OWN = ("put", "filler")
 
 
 class RoleSlaveReadOnly(Law):
-    id = "role-slave-read-only"
-    promise = "A slave accepts no message, topic or group, and writes only its master's bytes into its log."
     source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
     awaits = {

@@ -1,4 +1,4 @@
-"""``role-slave-serves``: while the master is down, every message that a slave has can be pulled from it.
+"""``role-slave-serves``: while the master is down every message that a slave has can be pulled from it.
 
 Checks:
 - A pull that begins and ends while the master is down is answered with the message at the requested offset, if that is
@@ -39,8 +39,6 @@ class Serves(NamedTuple):
 
 
 class RoleSlaveServes(Law):
-    id = "role-slave-serves"
-    promise = "While the master is down every message that a slave has can be pulled from it."
     source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
 

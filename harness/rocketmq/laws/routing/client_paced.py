@@ -1,4 +1,6 @@
-"""``client-paced``: a client sends heartbeats and requests as often as it should, and no more often.
+"""``client-paced``: clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their
+group's members every 20 s and within a second of a change; and no more often than that. A failed send-back is tried
+again after 5 s.
 
 Checks:
 - Heartbeats go to every broker of the client's routes (a producer's to the masters): immediately to a newly routed
@@ -105,13 +107,7 @@ class Client:
 
 
 class ClientPaced(Law):
-    id = "client-paced"
     kind = CONVENTION
-    promise = (
-        "Clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their group's "
-        "members every 20 s and within a second of a change; and no more often than that. A failed send-back is tried "
-        "again after 5 s."
-    )
     source = "MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl"
     needs = frozenset({"ask", "consumer"})
     ignored_nodes = frozenset()

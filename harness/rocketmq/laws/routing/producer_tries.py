@@ -1,5 +1,5 @@
-"""``producer-tries``: a producer takes queues in turn, retries failed tries at another broker name, and reports the
-true result.
+"""``producer-tries``: a producer takes queues in turn and retries a failed try at another broker name, within its
+limits. It does not resend a stored message, nor report failure if it may be stored. A try stores a message once.
 
 Checks:
 - A failed try is retried within the limits of count and time, at another broker name that has queues of the topic, if
@@ -65,12 +65,7 @@ class Produce:
 
 
 class ProducerTries(Law):
-    id = "producer-tries"
     kind = CONVENTION
-    promise = (
-        "A producer takes queues in turn and retries a failed try at another broker name, within its limits. It does "
-        "not resend a stored message, nor report failure if it may be stored. A try stores a message once."
-    )
     source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
     ignored_nodes = frozenset()

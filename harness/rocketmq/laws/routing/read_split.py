@@ -1,4 +1,5 @@
-"""``read-split``: a broker suggests where a reader pulls next, by its own settings, log end and memory.
+"""``read-split``: with slaveReadEnable off, a broker suggests the master. With it on, it suggests the id that the group
+has for readers that lag by more than memory holds, and to all other readers the group's usual id.
 
 Checks:
 - With slaveReadEnable off the broker suggests 0, the master.
@@ -46,12 +47,7 @@ class Pull(NamedTuple):
 
 
 class ReadSplit(Law):
-    id = "read-split"
     kind = CONVENTION
-    promise = (
-        "With slaveReadEnable off, a broker suggests the master. With it on, it suggests the id that the group has for "
-        "readers that lag by more than memory holds, and to all other readers the group's usual id."
-    )
     source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
     awaits = {"invoke": EventFilter(frozenset({"pull"}))}

@@ -1,4 +1,5 @@
-"""``route-choice``: a consumer pulls from the broker that its user fixed, or else from the one that was last suggested.
+"""``route-choice``: a consumer pulls from the broker that its user fixed, or else from the one that was last suggested
+for the queue; if its route lacks that one, from the next id, or else from any; senders choose the master.
 
 Checks:
 - By the route that the consumer has learned, the wanted id is the fixed one (connectBrokerByUser, defaultBrokerId),
@@ -31,12 +32,7 @@ Brokers = Mapping[int, str]
 
 
 class RouteChoice(Law):
-    id = "route-choice"
     kind = CONVENTION
-    promise = (
-        "A consumer pulls from the broker that its user fixed, or else from the one that was last suggested for the "
-        "queue; if its route lacks that one, from the next id, or else from any; senders choose the master."
-    )
     source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
 

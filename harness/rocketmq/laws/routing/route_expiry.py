@@ -1,5 +1,5 @@
-"""``route-expiry``: a dead broker leaves the routes when its channel closes, at the latest after the expiry; a returned
-one is back within its registration period.
+"""``route-expiry``: a dead broker leaves the routes when its channel closes, at the latest after the expiry; one that
+returned is back within its registration period.
 
 The law checks every read of the name server's table, and every route that a client learned.
 
@@ -45,11 +45,6 @@ Listed = Mapping[str, int]
 
 
 class RouteExpiry(Law):
-    id = "route-expiry"
-    promise = (
-        "A dead broker leaves the routes when its channel closes, at the latest after the expiry; one that returned is "
-        "back within its registration period."
-    )
     source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
     ignored_nodes = frozenset()

@@ -1,4 +1,5 @@
-"""``route-reported``: a broker registers in each period; a master that creates or changes a topic, immediately.
+"""``route-reported``: a broker registers with the name server in each registration period; a master that creates or
+changes a topic does so immediately.
 
 Checks:
 - After the end of each registration, answered or not (``register``), a broker's next one ends within its period, the
@@ -38,11 +39,6 @@ CHANGES, PERIODS, FAILURES = "changes", "periods", "periods after a failure"
 
 
 class RouteReported(Law):
-    id = "route-reported"
-    promise = (
-        "A broker registers with the name server in each registration period; a master that creates or changes a topic "
-        "does so immediately."
-    )
     source = "BrokerController.start: registerBrokerAll; AdminBrokerProcessor: registerIncrementBrokerData"
     needs = frozenset({"invoke", "ok", "register"})
     parts = (CHANGES, PERIODS, FAILURES)

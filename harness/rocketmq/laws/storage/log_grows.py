@@ -1,5 +1,5 @@
-"""``log-grows``: a node's log end never decreases during an incarnation; recovery truncates it at a record's boundary,
-and keeps every record that the crash left.
+"""``log-grows``: a node's log end never decreases during an incarnation; only recovery truncates it, at a record's
+boundary, and keeps every record that the crash left.
 
 Checks:
 - Each append starts at the log end (on an empty slave, anywhere).
@@ -30,12 +30,7 @@ ENDS = {STOP: "clean stop", PROCESS: "process crash", MACHINE: "machine crash"}
 
 
 class LogGrows(Law):
-    id = "log-grows"
     kind = DURABILITY
-    promise = (
-        "A node's log end never decreases during an incarnation; only recovery truncates it, at a record's boundary, "
-        "and keeps every record that the crash left."
-    )
     source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
 

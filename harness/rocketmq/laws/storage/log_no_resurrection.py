@@ -1,4 +1,4 @@
-"""``log-no-resurrection``: a record that a recovery truncated is readable on that node again only after it was sent or
+"""``log-no-resurrection``: a record that a recovery truncated is readable there again only after it was sent or
 replicated again.
 
 Checks:
@@ -22,9 +22,7 @@ from ...law import Law
 
 
 class LogNoResurrection(Law):
-    id = "log-no-resurrection"
     kind = DURABILITY
-    promise = "A record that a recovery truncated is readable there again only after it was sent or replicated again."
     source = "CommitLog.recoverAbnormally: bytes behind the truncation are not part of the log"
     needs = frozenset({"start", "append", "record"})
     awaits = {"cut": EVERY}

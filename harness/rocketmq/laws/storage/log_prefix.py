@@ -16,9 +16,7 @@ from ...topology import MASTER
 
 
 class LogPrefix(Law):
-    id = "log-prefix"
     kind = DURABILITY
-    promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
     source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     applies_with = "a slave that holds records"
     needs = frozenset({"chunk"})

@@ -19,9 +19,7 @@ from ...topology import MASTER
 
 
 class LogRecordsWhole(Law):
-    id = "log-records-whole"
     kind = DURABILITY
-    promise = "Up to its end a recovered log is whole, valid records and fillers."
     source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
 

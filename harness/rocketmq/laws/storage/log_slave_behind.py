@@ -17,9 +17,7 @@ from ...topology import MASTER, ROGUE
 
 
 class LogSlaveBehind(Law):
-    id = "log-slave-behind"
     kind = DURABILITY
-    promise = "A slave's log end never exceeds the master's."
     source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
 

@@ -23,9 +23,7 @@ Range = tuple[int, int]
 
 
 class LossIsSuffix(Law):
-    id = "loss-is-suffix"
     kind = DURABILITY
-    promise = "From its log start on, a slave lacks exactly the master's messages that end after its log end."
     source = "HAService: a slave's log is one contiguous range of its master's"
     applies_with = "a slave that holds records"
     needs = frozenset({"record", "audit"})

@@ -29,9 +29,7 @@ Position = tuple[str | None, int | None]
 
 
 class QueueDense(Law):
-    id = "queue-dense"
     kind = DURABILITY
-    promise = "A queue's offsets are dense, and an offset gets a second message only if the first was lost."
     source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 

@@ -1,4 +1,5 @@
-"""``queue-derived-equal``: nodes derive the same queues, and the same answers of the key index, from the same log.
+"""``queue-derived-equal``: consume queues of two nodes agree over what both hold, and their key indexes give the same
+answers.
 
 ``queue-whole-records`` checks that queues are complete, ``queue-is-its-log`` that they are right.
 
@@ -24,9 +25,7 @@ from ...law import Law
 
 
 class QueueDerivedEqual(Law):
-    id = "queue-derived-equal"
     kind = DURABILITY
-    promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
     source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
 

@@ -1,4 +1,4 @@
-"""``queue-is-its-log``: a broker's queues and key index are those that its own log gives.
+"""``queue-is-its-log``: the queues and the key index of a broker are those that its own log gives.
 
 Each audit of a running node, also the master, derives queues and index from the log.
 
@@ -26,9 +26,7 @@ SLOTS_COUNTED_SINCE = (4, 7, 1)
 
 
 class QueueIsItsLog(Law):
-    id = "queue-is-its-log"
     kind = DURABILITY
-    promise = "The queues and the key index of a broker are those that its own log gives."
     source = "DefaultMessageStore.ReputMessageService: consume queues and index are built from the log"
     needs = frozenset({"derived"})
     timed = True

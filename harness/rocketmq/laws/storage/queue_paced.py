@@ -1,4 +1,5 @@
-"""``queue-paced``: a consumer pulls each queue that it holds, commits its progress and renews its lock, each in time.
+"""``queue-paced``: a consumer pulls each of its queues, one pull at a time and without a break; it commits every 5 s
+and renews its locks every 20 s.
 
 Checks:
 - It pulls a queue from its assignment on, one pull at a time, and no queue that it does not hold. The next pull follows
@@ -78,12 +79,7 @@ class Held:
 
 
 class QueuePaced(Law):
-    id = "queue-paced"
     kind = CONVENTION
-    promise = (
-        "A consumer pulls each of its queues, one pull at a time and without a break; it commits every 5 s and renews "
-        "its locks every 20 s."
-    )
     source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
     needs = frozenset({"ask", "assign", "invoke", "ok"})
     ignored_nodes = frozenset()

@@ -40,8 +40,6 @@ class Early(NamedTuple):
 
 
 class QueueShowsDispatched(Law):
-    id = "queue-shows-dispatched"
-    promise = "A pull shows and delivers only messages that its broker has dispatched."
     source = "DefaultMessageStore: readers see the consume queues"
     needs = frozenset({"start", "dispatch", "invoke", "ok", "deliver"})
     timed = True

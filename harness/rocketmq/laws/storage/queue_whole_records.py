@@ -45,11 +45,6 @@ class Reach(NamedTuple):
 
 
 class QueueWholeRecords(Law):
-    id = "queue-whole-records"
-    promise = (
-        "A record is dispatched only when all its bytes are in the log, and within a second of that; queues that a "
-        "fault has held up catch up within two."
-    )
     source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "dispatch", "record", "entries", "audit"})
     timed = True

@@ -17,8 +17,6 @@ from ...topology import MASTER
 
 
 class StoreTimeOrdered(Law):
-    id = "store-time-ordered"
-    promise = "Store timestamps do not decrease along a log, except where the master's clock was set."
     source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
 

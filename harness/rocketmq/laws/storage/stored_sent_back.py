@@ -1,5 +1,5 @@
-"""``stored-sent-back``: a message that a consumer sent back is stored once more, with one retry more, in its delay
-level or as a dead letter, and keeps its origin.
+"""``stored-sent-back``: a message that a consumer sent back is stored once more, with one retry more: in its delay
+level, or as a dead letter after the last retry. It keeps its origin.
 
 ``stored-as-sent`` checks the content, ``deliver-sent-back`` the delivery.
 
@@ -53,11 +53,6 @@ class Due(NamedTuple):
 
 
 class StoredSentBack(SentBack):
-    id = "stored-sent-back"
-    promise = (
-        "A message that a consumer sent back is stored once more, with one retry more: in its delay level, or as a "
-        "dead letter after the last retry. It keeps its origin."
-    )
     source = "AbstractSendMessageProcessor.consumerSendMsgBack"
     needs = frozenset({"config", "back", "start", "record", "audit"})
     timed = True
