@@ -9,14 +9,14 @@ from ..judging import law
 from .known.model import Known
 from .topology import OTHER
 
-STATED = re.compile(r"``([a-z-]+)``: (.+?)\n\n", re.DOTALL)
-"""The beginning of a law's module docstring: its id and its promise."""
+STATED = re.compile(r"``([a-z-]+)``: (.+?)\n\n.+\nSource: (.+)", re.DOTALL)
+"""A law's module docstring: its id, its promise, and at the end its source."""
 
 
 class Law(law.Law):
     """Base of the laws about RocketMQ. By default they receive no events of the other broker name's master.
 
-    A law has the id and the promise that its module's docstring states, unless its class has others.
+    A law has the id, promise and source that its module's docstring states, unless its class has others.
     """
 
     system = "rocketmq"
@@ -28,6 +28,7 @@ class Law(law.Law):
         super().__init_subclass__()
         stated = STATED.match(sys.modules[cls.__module__].__doc__ or "")
         if stated is not None:
-            id_, promise = stated[1], " ".join(stated[2].split())
+            id_, promise, source = (" ".join(each.split()) for each in stated.groups())
             cls.id = cls.__dict__.get("id", id_)
             cls.promise = cls.__dict__.get("promise", promise[0].upper() + promise[1:])
+            cls.source = cls.__dict__.get("source", source.removesuffix("."))

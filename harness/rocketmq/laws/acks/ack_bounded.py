@@ -21,7 +21,6 @@ from .answering import AnswerTimes, Deadline
 
 
 class AckBounded(AnswerTimes):
-    source = "CommitLog.submitFlushRequest, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
 
     def deadline(self, call: Send) -> Deadline | None:

@@ -26,7 +26,6 @@ SETTING = "syncFlushTimeout"
 
 
 class AckFlushTimeout(AnswerTimes):
-    source = "CommitLog.GroupCommitService, FlushDiskWatcher"
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 
     @only("send", node=MASTER)

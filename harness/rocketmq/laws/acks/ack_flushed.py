@@ -21,7 +21,6 @@ from ...topology import MASTER
 
 class AckFlushed(Law):
     kind = DURABILITY
-    source = "CommitLog.GroupCommitService"
     applies_with = "flushDiskType=SYNC_FLUSH"
     needs = frozenset({"config", "append", "flush", "ok"})
 

@@ -20,7 +20,6 @@ REPLICATION = (*topology.HA_LINKS, *topology.SLAVES)
 
 class AckNoWait(AnswerTimes):
     kind = CONVENTION
-    source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "fault", "invoke", "ok"})
     awaits = {"fault": EventFilter(nodes=frozenset({*topology.SLAVES, None}))}
 

@@ -27,7 +27,6 @@ from .answering import AnswerTimes, Deadline
 
 class AckPrompt(AnswerTimes):
     kind = CONVENTION
-    source = "HAService.GroupTransferService"
     needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})
 
     def begin(self) -> None:

@@ -16,7 +16,6 @@ from ...law import Law
 
 class AckReadable(Law):
     kind = DURABILITY
-    source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
     ignored_nodes = frozenset()
 

@@ -29,7 +29,6 @@ def leaves_open(fail: Fail | Try) -> bool:
 
 class AckRefusedIsAbsent(Law):
     kind = DURABILITY
-    source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
     awaits = {"fail": EventFilter(frozenset(SENDS))}
 

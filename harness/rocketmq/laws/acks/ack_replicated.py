@@ -12,7 +12,8 @@ Abstains when:
 - The reports are from rogue peers: the 4.9 wire has no identity. ``notes`` count them as ``strangers_word``.
 - The answer was in flight when the master ended.
 - The slaves lose the message later (``contract``).
-Source: HAService.GroupTransferService (5.x counts a slave's connections, not slaves).
+Source: HAService.GroupTransferService (5.x counts a slave's connections, not slaves); the promise of synchronous double
+write.
 """
 
 from ....event_types.client import SENDS, Ok
@@ -25,7 +26,6 @@ from ...topology import MASTER, ROGUE
 
 class AckReplicated(Law):
     kind = DURABILITY
-    source = "HAService.GroupTransferService; the promise of synchronous double write"
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})
 

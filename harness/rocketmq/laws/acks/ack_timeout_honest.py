@@ -11,7 +11,7 @@ Checks:
 Abstains when:
 - For the record: something that may have removed it happened to the stores.
 - An earlier send has no known answer: its turn is unknown.
-Source: HAService.GroupTransferService.
+Source: HAService.GroupTransferService, CommitLog.submitReplicaRequest.
 """
 
 from ....event_types.client import Ok
@@ -30,7 +30,6 @@ WAKE_UP_MS = 1_000
 
 
 class AckTimeoutHonest(Law):
-    source = "HAService.GroupTransferService, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
     timed = True
 

@@ -26,7 +26,6 @@ WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 
 
 class AckUnavailableHonest(Law):
-    source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True
 

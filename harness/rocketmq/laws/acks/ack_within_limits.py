@@ -7,7 +7,8 @@ Checks:
 Abstains when:
 - The send is a batch: versions differ in limiting its parts or the whole.
 - The history has no size for the body, which is small then.
-Source: MessageExtEncoder.encode. Some versions also count other parts of the record.
+Source: MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED. Some versions also count other parts
+of the record.
 """
 
 from ....event_types.client import Fail, Invoke, Ok
@@ -19,7 +20,6 @@ from ...law import Law
 
 class AckWithinLimits(Law):
     kind = CONVENTION
-    source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
     needs = frozenset({"config", "invoke", "ok"})
 
     def _why_not(self, event: Invoke) -> str | None:

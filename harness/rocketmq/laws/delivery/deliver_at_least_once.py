@@ -10,7 +10,7 @@ Abstains when:
 - The group broadcasts: brokers do not store its progress.
 - The master lost a part of its log (offsets are reused), or a power loss took the broker's table.
 - offsetCheckInSlave is on (not applicable): a slave that lags sends consumers back.
-Source: ConsumerOffsetManager, RebalanceImpl.
+Source: ConsumerOffsetManager, RebalancePushImpl.computePullFromWhere.
 """
 
 from ....event_types.client import Deliver, Ok
@@ -22,7 +22,6 @@ from .never_moved import NeverMoved
 
 class DeliverAtLeastOnce(NeverMoved):
     kind = DURABILITY
-    source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
 
     def begin(self) -> None:

@@ -36,7 +36,6 @@ class Answer(NamedTuple):
 
 
 class DeliverByTag(Law):
-    source = "DefaultMessageStore.getMessage; ConsumeQueue tagsCode"
     needs = frozenset({"invoke", "ok", "deliver", "record", "audit"})
     awaits = {"invoke": EventFilter(frozenset({"select"})), "consumer": EVERY}
 

@@ -12,7 +12,7 @@ Abstains when:
 - A consumer sent the message back (``stored-sent-back``).
 - The master's clock was set, its oldest files were deleted, its store was replaced, or its disk lied.
 - A promoted slave received the message from its predecessor: it may have synced the position before the message.
-Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
+Source: ScheduleMessageService (messageDelayLevel); CommitLog.checkMessageAndReturnSize.
 """
 
 import itertools
@@ -48,7 +48,6 @@ def delays_ms(levels: str) -> tuple[int, ...]:
 
 
 class DeliverDelayed(Law):
-    source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
     awaits = {
         **dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,)))),

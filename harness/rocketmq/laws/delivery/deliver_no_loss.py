@@ -20,7 +20,7 @@ Abstains when:
   reads.
 - The message is delayed and lies in another queue by the final audit.
 - offsetCheckInSlave is on (not applicable): a slave may move a consumer past messages that it lacks.
-Source: at-least-once delivery, by design.
+Source: docs/contract.md: at-least-once delivery, by design; ConsumeQueue, ConsumerOffsetManager.
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,6 @@ class Stored(NamedTuple):
 
 class DeliverNoLoss(NeverMoved):
     kind = DURABILITY
-    source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True

@@ -11,7 +11,7 @@ Abstains when:
 - A client sends again without recording it.
 - For the queue: it is a retry topic's, which belongs to a group, not to the sender.
 - For the bytes: the record is part of a batch, which is one append.
-Source: PullMessageProcessor returns the log's own bytes.
+Source: PullMessageProcessor: a pull's answer is the log's own bytes.
 """
 
 from ....event_types.client import Deliver
@@ -24,7 +24,6 @@ from .sent_back import RETRY
 
 class DeliverNoPhantom(Law):
     kind = DURABILITY
-    source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
     awaits = {"deliver": EVERY}
 

@@ -9,7 +9,7 @@ Checks:
   of one of the two.
 Abstains when:
 - A reader without a group has several pulls in flight.
-Source: ProcessQueue, ConsumeQueue.
+Source: ProcessQueue; ConsumeQueue, which every broker derives from the same log.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,6 @@ class Reading:
 
 
 class DeliverOrder(Law):
-    source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})
 
     def begin(self) -> None:

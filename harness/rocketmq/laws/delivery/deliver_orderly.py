@@ -8,7 +8,7 @@ Checks:
 - Both also for masters of other broker names.
 Abstains when:
 - For the order: a log lost its end or its oldest files, a store was replaced, or offsetCheckInSlave is on.
-Source: ConsumeMessageOrderlyService, ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME.
+Source: ConsumeMessageOrderlyService, ProcessQueue.isLockExpired (REBALANCE_LOCK_MAX_LIVE_TIME).
 """
 
 import json
@@ -36,7 +36,6 @@ class Received:
 
 
 class DeliverOrderly(Law):
-    source = "ConsumeMessageOrderlyService; ProcessQueue.isLockExpired"
     needs = frozenset({"lock", "deliver", "assign", "consumer"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EventFilter(frozenset({"orderly"}))}

@@ -13,7 +13,8 @@ Abstains when:
 - The broker's clock was set.
 - An administrator ever turned the group's notifications off.
 - The change is uncertain: a heartbeat or goodbye has no answer yet.
-Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
+ConsumerManageProcessor.getConsumerListByGroup.
 """
 
 from __future__ import annotations
@@ -56,7 +57,6 @@ class Notification(NamedTuple):
 
 
 class GroupListed(Law):
-    source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
     ignored_nodes = frozenset()
     awaits = {"ask": EVERY}

@@ -9,7 +9,7 @@ Checks:
 Abstains when:
 - The broker's clock was set.
 - Members share a client id.
-Source: RebalanceLockManager.
+Source: RebalanceLockManager.tryLockBatch, unlockBatch.
 """
 
 import json
@@ -33,7 +33,6 @@ class Hold:
 
 
 class GroupLockGiven(Law):
-    source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
     ignored_nodes = frozenset()
     timed = True

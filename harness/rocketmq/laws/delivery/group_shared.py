@@ -15,8 +15,8 @@ Abstains when:
 - A broker is down.
 - An administrator's settings keep the group from the queue, or did in the time of a new route.
 - The group broadcasts, or has no members.
-Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
-RebalanceImpl.rebalanceByTopic.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener,
+which notifies all members of a change at once; RebalanceImpl.rebalanceByTopic.
 """
 
 from ....event_types.client import Assign, Consumer, Route
@@ -52,7 +52,6 @@ class Group:
 
 
 class GroupShared(Law):
-    source = "DefaultConsumerIdsChangeListener: it notifies all members of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "route": EVERY}

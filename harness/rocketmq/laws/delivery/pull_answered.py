@@ -39,7 +39,6 @@ class Arrival(NamedTuple):
 
 
 class PullAnswered(Law):
-    source = "PullRequestHoldService: notifyMessageArriving, checkHoldRequest"
     needs = frozenset({"invoke", "ok", "consumer"})
     awaits = {"consumer": EVERY}
     timed = True

@@ -29,8 +29,6 @@ SENT_TO_END = (4, 9, 4)
 
 
 class PullGoesOn(Pulled):
-    source = "DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcessor"
-
     def judge(self, answer: Answer) -> None:
         rule = {FOUND: self._found, NOT_FOUND: self._nothing_new, RETRY: self._no_match, MOVED: self._moved}
         if answer.ok.status not in rule:

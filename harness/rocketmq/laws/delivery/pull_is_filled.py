@@ -44,7 +44,6 @@ class Short(NamedTuple):
 
 class PullIsFilled(Pulled):
     kind = CONVENTION
-    source = "DefaultMessageStore.getMessage, isTheBatchFull"
 
     def begin(self) -> None:
         self.short: list[Short] = []

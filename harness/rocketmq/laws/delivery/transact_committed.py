@@ -26,7 +26,6 @@ from .transacted import COMMIT, HALF, Transacted
 
 class TransactCommitted(Transacted):
     kind = DURABILITY
-    source = "EndTransactionProcessor.endMessageTransaction"
     needs = frozenset({"invoke", "decide", "start", "record", "audit"})
     awaits = {"decide": EVERY}
 

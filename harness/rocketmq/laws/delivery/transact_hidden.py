@@ -7,7 +7,7 @@ Abstains when:
 - A broker itself handles half messages without an end.
 - A diverged slave's log ends one record with the rest of another.
 - The master has lost a part of its log: a commit may have named another half message at that offset.
-Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
+Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage, EndTransactionProcessor.
 """
 
 from ....event_types.client import Deliver
@@ -18,7 +18,6 @@ from .transacted import Transacted
 
 class TransactHidden(Transacted):
     kind = DURABILITY
-    source = "TransactionalMessageBridge.putHalfMessage; EndTransactionProcessor"
     needs = frozenset({"invoke", "decide", "deliver", "record"})
 
     def on_deliver(self, event: Deliver) -> None:

@@ -32,7 +32,6 @@ GATHERS = (5,)
 
 
 class TransactNoted(Transacted):
-    source = "TransactionalMessageBridge.putOpMessage"
     needs = frozenset({"config", "decide", "start", "record", "audit"})
 
     def begin(self) -> None:

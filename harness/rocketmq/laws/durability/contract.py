@@ -12,7 +12,7 @@ Abstains when:
 - For unsent messages: the store is a diverged slave's, where a record may begin in one log and end in another.
 - A message is stored several times.
 - A message is lost on the slave alone.
-Source: master/slave replication by design, as RocketMQ's users rely on it.
+Source: docs/contract.md; master/slave replication by design, as RocketMQ's users rely on it.
 """
 
 from collections.abc import Mapping
@@ -49,7 +49,6 @@ class Sent:
 
 class Contract(Law):
     kind = DURABILITY
-    source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
 
     def begin(self) -> None:

@@ -18,7 +18,7 @@ Abstains when:
 - The slave closes on a cut report, in a lab with small buffers and unequal directions: reports pile up, and every few
   KiB cost a connection.
 - The master stored the missing bytes in the last second.
-Source: HAService.HAClient's waits; BrokerController's registration.
+Source: HAService.HAClient, which reconnects, waits and asks from its own end; BrokerController's registration.
 """
 
 import json
@@ -71,7 +71,6 @@ def flush_ms(config: Settings) -> int:
 
 
 class LiveConverges(Law):
-    source = "HAService.HAClient: it reconnects and asks from its own end"
     applies_with = "a slave, and each haSendHeartbeatInterval shorter than the other side's haHousekeepingInterval"
     needs = frozenset({"mark", "audit"})
     timed = True

@@ -10,7 +10,7 @@ Abstains when:
   a second crowd takes all connections at once. A newcomer with its request in flight then looks like the crowd.
 - The node ended or was paused.
 - The newcomer still waits when the crowd leaves.
-Source: NettyRemotingServer has no connection limit; the reference has one, see docs/decisions/0010.
+Source: NettyRemotingServer, which refuses nobody; the reference has a limit, see docs/decisions/0010.
 """
 
 import json
@@ -25,7 +25,6 @@ ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
 class LiveNewcomers(Law):
-    source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     ignored_nodes = frozenset()
     awaits = {"fault": EventFilter(frozenset({ROGUE_CLIENT}))}

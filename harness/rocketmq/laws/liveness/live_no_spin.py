@@ -6,7 +6,7 @@ Checks:
   second of the fault.
 Abstains when:
 - No fault counts the refusals, for example of a master that is down.
-Source: the client of 4.9 does not wait after a failed dispatch.
+Source: HAService.HAClient.connectMaster, waitForRunning(5 s); the client of 4.9 does not wait after a failed dispatch.
 """
 
 import json
@@ -23,7 +23,6 @@ MOST = 3
 
 
 class LiveNoSpin(Law):
-    source = "HAService.HAClient.connectMaster, waitForRunning(5 s)"
     needs = frozenset({"connect"})
     timed = True
 

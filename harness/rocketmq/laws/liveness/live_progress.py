@@ -7,7 +7,8 @@ Abstains when:
 - The call's broker is down, or it or the client's link was disturbed since the client's first use of the connection.
 - The client is a consumer: a broker may hold its pulls.
 - The call is a send, up to 4.9.2: sends wait one after the other, each for a whole wait.
-Source: by design, a broker's clients depend on that broker alone.
+Source: BrokerController: client requests and replication have separate threads. By design, a broker's clients depend on
+that broker alone.
 """
 
 from ....event_types.client import Fail, Info, Invoke, Ok
@@ -24,7 +25,6 @@ CALLS = ("send", "pull", "select", "topic", "group", "delete-topic", "delete-gro
 
 
 class LiveProgress(Law):
-    source = "BrokerController: client requests and replication have separate threads"
     needs = frozenset({"invoke", "ok", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True

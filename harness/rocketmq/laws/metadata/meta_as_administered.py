@@ -13,7 +13,7 @@ Abstains when:
 - A fault affected the master during the change, and that process has ended: a full disk saves nothing.
 - The value is a topic's filter type, flags or order.
 Source: TopicConfigManager.updateTopicConfig, deleteTopicConfig, SubscriptionGroupManager: each persists before the
-answer. See :mod:`pairproof.harness.rocketmq.known.tables`.
+answer.
 """
 
 from ....judging.law import only
@@ -27,7 +27,6 @@ CHANGES, POWER = "changes", "power losses"
 
 
 class MetaAsAdministered(Law):
-    source = "TopicConfigManager.updateTopicConfig, deleteTopicConfig; SubscriptionGroupManager"
     needs = frozenset({"invoke", "ok", "fail", "table", "persist"})
     parts = (CHANGES, POWER)
 

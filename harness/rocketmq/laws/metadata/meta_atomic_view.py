@@ -8,7 +8,7 @@ Abstains when:
   name, or must be seen with it again after at most one save.
 - The master went down since, until the next sync.
 - The slave restarted since (``meta-durable``).
-Source: SlaveSynchronize, which clears the table before it fills it (fixed in 5.x).
+Source: SlaveSynchronize.syncTopicConfig, which clears the table before it fills it (fixed in 5.x).
 """
 
 from ....event_types.client import Fail, Ok
@@ -20,7 +20,6 @@ from .syncing import CopiesLaw
 
 
 class MetaAtomicView(CopiesLaw):
-    source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
 
     @only("pull", but=NO_SLAVES)

@@ -18,7 +18,7 @@ Abstains when:
 - The slave is down at the end.
 - For delays: files of the master's log were deleted.
 - The lab does not record the master's saves: changes count as 30 s later, for consumers' heartbeats.
-Source: SlaveSynchronize, TopicConfigManager.
+Source: SlaveSynchronize.syncAll, every 10 s; TopicConfigManager.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,6 @@ class Reading(NamedTuple):
 
 
 class MetaConverges(MetadataLaw):
-    source = "SlaveSynchronize.syncAll, every 10 s"
     applies_with = "a name server and a slave"
     needs = frozenset({"config", "table", "mark"})
     parts = STEPS

@@ -12,7 +12,7 @@ Abstains when:
 - A disk lied, or the store was replaced.
 - An administrator may have deleted the entry (``meta-atomic-view``).
 - The master restarted: it may have lost the entry.
-Source: ConfigManager.persist and load, MixAll.string2File, SlaveSynchronize.
+Source: ConfigManager.persist and load (X, or its backup X.bak), MixAll.string2File, SlaveSynchronize.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,6 @@ class Saved(NamedTuple):
 
 class MetaDurable(CopiesLaw):
     kind = DURABILITY
-    source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
     awaits = {

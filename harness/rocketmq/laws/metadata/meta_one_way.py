@@ -8,7 +8,7 @@ Checks:
 Abstains when:
 - Both nodes were asked to store the entry, at any time.
 - A promoted slave brings its own tables.
-Source: SlaveSynchronize: a slave only asks.
+Source: SlaveSynchronize.syncAll: a slave only asks.
 """
 
 from ....event_types.client import Invoke
@@ -20,7 +20,6 @@ from .syncing import MetadataLaw
 
 
 class MetaOneWay(MetadataLaw):
-    source = "SlaveSynchronize.syncAll: a slave only asks"
     needs = frozenset({"config", "invoke", "table"})
 
     def begin(self) -> None:

@@ -5,7 +5,7 @@ Checks:
 Abstains when:
 - The store is not the node's own work: a lying disk lost a part of it, or an operator replaced it.
 - The node is down.
-Source: ConfigManager.load, RemotingSerializable.
+Source: ConfigManager.load, RemotingSerializable.decode.
 """
 
 from ...contract import LIED, WIPE
@@ -14,7 +14,6 @@ from ...law import Law
 
 
 class MetaReadable(Law):
-    source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
     ignored_nodes = frozenset()
 

@@ -17,7 +17,7 @@ Abstains when:
 - For another early round: the last one took longer than the period, or followed a pause; on 5.x, the master was learned
   again.
 - An answer without a master broke the round off.
-Source: BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
+Source: BrokerController.handleSlaveSynchronize (scheduleAtFixedRate), SlaveSynchronize.syncAll.
 """
 
 from ....event_types.node import UNKNOWN, Crash, Start, Stop
@@ -52,7 +52,6 @@ class Incarnation:
 
 class MetaSchedule(MetadataLaw):
     kind = CONVENTION
-    source = "BrokerController.handleSlaveSynchronize: scheduleAtFixedRate; SlaveSynchronize.syncAll"
     needs = frozenset({"config", "start", "sync", "register"})
     timed = True
 

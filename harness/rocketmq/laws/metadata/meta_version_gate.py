@@ -15,7 +15,7 @@ Abstains when:
 - The step is the first one of an incarnation.
 - A machine crash or a full disk took the change.
 - Between two syncs: a fault affected the slave since its start, or an administrator ever tried to change it.
-Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.
+Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.equals.
 """
 
 from __future__ import annotations
@@ -58,7 +58,6 @@ class Answered:
 
 
 class MetaVersionGate(MetadataLaw):
-    source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
     awaits = {"sync": EVERY, "invoke": EventFilter(frozenset(CHANGES), but=frozenset(NO_SLAVES))}

@@ -5,7 +5,7 @@ Checks:
   any time and to any broker of the pair. So a pull without a commit, or a query, stores no progress.
 Abstains when:
 - No consumer of the group is in the history.
-Source: PullMessageProcessor (hasCommitOffsetFlag), ConsumerOffsetManager.commitOffset, SlaveSynchronize.
+Source: PullMessageProcessor.processRequest (hasCommitOffsetFlag), ConsumerOffsetManager.commitOffset, SlaveSynchronize.
 """
 
 import json
@@ -21,7 +21,6 @@ Offsets = tuple[tuple[str, str, int], ...]
 
 
 class ProgressAsCommitted(Law):
-    source = "PullMessageProcessor.processRequest: hasCommitOffsetFlag; ConsumerOffsetManager"
     needs = frozenset({"invoke", "consumer", "table"})
 
     def begin(self) -> None:

@@ -13,7 +13,6 @@ from ...law import Law
 
 
 class ProgressBroadcast(Law):
-    source = "LocalFileOffsetStore; DefaultMQPushConsumerImpl.pullMessage: commitOffsetEnable"
     needs = frozenset({"consumer", "invoke"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EventFilter(frozenset({"broadcasting"}))}

@@ -8,7 +8,7 @@ Checks:
 Abstains when:
 - The broker was killed or stopped and has confirmed no commit since (see ``progress-persisted``).
 - A machine crash may have damaged the table.
-Source: ConsumerOffsetManager.commitOffset, which overwrites.
+Source: ConsumerOffsetManager.commitOffset, which overwrites, and queryOffset.
 """
 
 from ....history import Event
@@ -17,7 +17,6 @@ from .shown_progress import ShownProgress
 
 
 class ProgressKept(ShownProgress):
-    source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
     def check_shown(self, event: Event) -> None:

@@ -13,7 +13,7 @@ Abstains when:
 - For the committed offset: the group is orderly, which waits for locks, or the consumer sends messages back, which
   delays its commits.
 - offsetCheckInSlave is set (not applicable): a slave that lags sends consumers back.
-Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
+Source: ProcessQueue; RemoteBrokerOffsetStore.persistAll, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
 from ....event_types.client import Assign, Consumer, Deliver
@@ -31,7 +31,6 @@ TARGETS = (MASTER, f"client-{MASTER}")
 
 
 class ProgressLiveConsumer(NeverMoved, ShownProgress):
-    source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
     awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
     timed = True

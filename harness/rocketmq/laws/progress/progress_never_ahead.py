@@ -7,7 +7,7 @@ Checks:
 - The progress in a broker's answer or table is at most the group's highest commit.
 Abstains when:
 - No consumer of the history has consumed the queue.
-Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
+Source: ProcessQueue.removeMessage; RemoteBrokerOffsetStore, ConsumerOffsetManager.
 """
 
 from ....event_types.client import Invoke, Ok
@@ -19,7 +19,6 @@ from ...law import Law
 
 
 class ProgressNeverAhead(Law):
-    source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 
     @only("commit", node=PAIR)

@@ -7,7 +7,7 @@ Checks:
 Abstains when:
 - The master went down since (see ``progress-persisted``).
 - The pull was refused: it may have committed or not.
-Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
+Source: PullMessageProcessor.processRequest (hasCommitOffsetFlag, brokerRole).
 """
 
 from ....history import Event
@@ -16,7 +16,6 @@ from .shown_progress import ShownProgress
 
 
 class ProgressOnPull(ShownProgress):
-    source = "PullMessageProcessor.processRequest"
     needs = frozenset({"invoke", "ok", "table"})
 
     def check_shown(self, event: Event) -> None:

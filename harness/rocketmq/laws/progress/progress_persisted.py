@@ -10,7 +10,7 @@ Abstains when:
 - The machine lost power, and the broker does not flush its tables; otherwise the last write that the disk certainly
   had counts.
 - The store was replaced.
-Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
+Source: BrokerController.initialize (consumerOffsetManager.persist every flushConsumerOffsetInterval), ConfigManager.
 """
 
 from ....history import Event
@@ -22,7 +22,6 @@ from .shown_progress import ShownProgress
 
 class ProgressPersisted(ShownProgress):
     kind = DURABILITY
-    source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
     awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
 

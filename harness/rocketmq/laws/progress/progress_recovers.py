@@ -9,7 +9,7 @@ Abstains when:
 - A slave answers (see ``deliver-at-least-once``), or the consumer chooses, as no broker has progress of the group.
 - The master lost a part of its log, or its table in a power loss; a log lost its oldest files.
 - offsetCheckInSlave is set (not applicable).
-Source: ConsumerOffsetManager, SlaveSynchronize.
+Source: ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it.
 """
 
 from ....event_types.client import Assign
@@ -20,7 +20,6 @@ from ..delivery.never_moved import NeverMoved
 
 
 class ProgressRecovers(NeverMoved):
-    source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 
     def begin(self) -> None:

@@ -10,7 +10,8 @@ Checks:
 Abstains when:
 - The consumer is broadcasting; for missing commits also orderly, as only a master gives locks.
 - The route may be wrong: its content is not checked.
-Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, PullAPIWrapper.pullKernelImpl.
+Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker (id 0, or any broker of the name after a route refresh),
+MQClientInstance, PullAPIWrapper.pullKernelImpl.
 """
 
 from ....event_types.client import Assign, Consumer, Deliver, Invoke, Route
@@ -29,7 +30,6 @@ ProcessQueue = tuple[int | None, str]
 
 
 class ProgressToMaster(Law):
-    source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
     needs = frozenset({"invoke", "deliver", "consumer", "route"})
     timed = True
 

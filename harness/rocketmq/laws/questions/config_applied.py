@@ -20,7 +20,6 @@ from ...law import Law
 
 
 class ConfigApplied(Law):
-    source = "PullMessageProcessor.processRequest, AbstractSendMessageProcessor.msgCheck"
     needs = frozenset({"invoke", "ok"})
     awaits = {"invoke": EventFilter(frozenset(CHANGES))}
 

@@ -25,7 +25,6 @@ from .asked import SILENT
 
 
 class ConversationAnswered(Law):
-    source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
     needs = frozenset({"conversation"})
 
     def on_conversation(self, event: Conversation) -> None:

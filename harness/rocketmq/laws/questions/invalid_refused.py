@@ -22,7 +22,6 @@ FORBIDS = frozenset({"NO_PERMISSION", "TOPIC_NOT_EXIST"})
 
 
 class InvalidRefused(Law):
-    source = "SendMessageProcessor; PullMessageProcessor; AdminBrokerProcessor; TopicValidator"
     needs = frozenset({"invalid"})
 
     def on_invalid(self, event: Invalid) -> None:

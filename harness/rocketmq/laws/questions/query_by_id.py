@@ -20,7 +20,6 @@ from .asked import Asked, named
 
 
 class QueryById(Asked):
-    source = "QueryMessageProcessor.viewMessageById; DefaultMessageStore.selectOneMessageByOffset"
     needs = frozenset({"answer", "record", "audit"})
     subjects = frozenset({"id"})
     awaits = {"answer": EventFilter(subjects)}

@@ -30,7 +30,6 @@ ROUNDED_MS = 999
 
 
 class QueryByKey(Asked):
-    source = "QueryMessageProcessor.queryMessage; DefaultMessageStore.queryMessage"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"key"})
     awaits = {"answer": EventFilter(subjects)}

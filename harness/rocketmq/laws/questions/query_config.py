@@ -23,7 +23,6 @@ BROKERS_CHOICE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas",
 
 class QueryConfig(Law):
     kind = CONVENTION
-    source = "AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatString"
     needs = frozenset({"config", "answer"})
 
     def begin(self) -> None:

@@ -28,7 +28,6 @@ FORGOTTEN_NS = 120_000 * MS + 2 * 10_000 * MS
 
 
 class QueryMembers(Law):
-    source = "ConsumerManager; MQClientInstance.sendHeartbeatToAllBrokerWithLock"
     needs = frozenset({"answer", "consumer", "route"})
     awaits = {"consumer": EVERY, "answer": EventFilter(frozenset({"members"}))}
     timed = True

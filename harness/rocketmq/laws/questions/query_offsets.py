@@ -25,7 +25,6 @@ from .asked import Asked, named
 
 
 class QueryOffsets(Asked):
-    source = "DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
     awaits = {"answer": EventFilter(subjects)}

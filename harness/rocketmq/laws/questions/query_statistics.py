@@ -30,7 +30,6 @@ TABLE_CHANGE_NS = 1_000 * MS
 
 class QueryStatistics(Asked):
     kind = CONVENTION
-    source = "AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats"
     needs = frozenset({"answer", "record", "audit", "entries"})
     timed = True
     subjects = frozenset({"runtime", "topic", "group"})

@@ -46,7 +46,6 @@ BUSY = ("busy", "flow control")
 
 
 class ValidTaken(Law):
-    source = "SendMessageProcessor; PullMessageProcessor; ConsumerManageProcessor; AdminBrokerProcessor"
     needs = frozenset({"config", "invoke", "ok", "fail"})
 
     def begin(self) -> None:

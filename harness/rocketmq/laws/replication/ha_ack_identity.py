@@ -3,8 +3,8 @@
 Checks:
 - Each answered send that such a report would cover: PUT_OK needs a valid report of the message's end by a slave, or by
   a rogue peer (``ack-replicated`` counts those).
-Source: the check that RocketMQ 4.9.3 added to HAConnection for later reports, extended to first ones (any TCP peer
-could acknowledge).
+Source: the check that RocketMQ 4.9.3 added to HAConnection.ReadSocketService for later reports, extended to first ones
+(any TCP peer could acknowledge); apache/rocketmq issues 1155 and 3015.
 """
 
 from ....event_types.client import Ok
@@ -13,7 +13,6 @@ from ...law import Law
 
 
 class HaAckIdentity(Law):
-    source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 
     @only("send")

@@ -15,8 +15,8 @@ Abstains when:
 - For the first: the history does not have the broker's addresses.
 - For connects: it is not the incarnation's first (see ``live-converges``).
 - A name server no longer confirms the address: the slave may keep or drop it.
-Source: BrokerController.start, getHAServerAddr and registerBrokerAll (updateMasterHAServerAddrPeriodically),
-BrokerStartup, HAService.HAClient.connectMaster.
+Source: BrokerController.start, getHAServerAddr and registerBrokerAll (updateHaMasterAddress,
+updateMasterHAServerAddrPeriodically), BrokerStartup, HAService.HAClient.connectMaster.
 """
 
 from ....event_types.client import Fail, Ok
@@ -38,7 +38,6 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 
 
 class HaAddressSource(Law):
-    source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
     needs = frozenset({"config", "start", "connect"})
     timed = True
 

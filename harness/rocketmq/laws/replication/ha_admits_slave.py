@@ -9,7 +9,7 @@ Abstains when:
 - The slave gets its master's address from a name server.
 - An operator has promoted the slave.
 - The slave must not replicate (another ``mappedFileSizeCommitLog``), or heartbeats are too rare to keep a connection.
-Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
+Source: HAService.AcceptSocketService, which refuses nobody; the reference has a limit, see docs/decisions/0010.
 """
 
 from collections.abc import Iterable
@@ -35,7 +35,6 @@ def is_crowded(faults: Iterable[Fault]) -> bool:
 
 
 class HaAdmitsSlave(Law):
-    source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
     awaits = {"connect": EventFilter(nodes=frozenset({ROGUE}))}
     timed = True

@@ -26,7 +26,6 @@ from ...topology import MASTER, NO_SLAVES
 
 class HaAppendsFrames(Law):
     kind = DURABILITY
-    source = "HAService.HAClient.dispatchReadRequest"
     # Only traced processes record flushes.
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True

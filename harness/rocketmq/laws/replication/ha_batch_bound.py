@@ -14,7 +14,6 @@ from ...topology import MASTER
 
 class HaBatchBound(Law):
     kind = CONVENTION
-    source = "HAConnection.WriteSocketService, CommitLog.getData"
     needs = frozenset({"config", "frame"})
 
     def begin(self) -> None:

@@ -15,7 +15,6 @@ from ...topology import MASTER
 
 
 class HaContiguous(Law):
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame"})
 
     def begin(self) -> None:

@@ -9,7 +9,7 @@ Checks:
 - The master reports no slave whose offset lies within its log.
 Abstains when:
 - The master has already written past the slave's end: the divergence cannot be detected.
-Source: HAConnection.ReadSocketService.
+Source: HAConnection.ReadSocketService; apache/rocketmq issue 3349.
 """
 
 from ....event_types.client import Ok
@@ -22,7 +22,6 @@ from ...topology import MASTER
 
 
 class HaDivergenceRefused(Law):
-    source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     timed = True
 

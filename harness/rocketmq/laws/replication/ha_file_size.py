@@ -9,7 +9,7 @@ Checks:
 Abstains when:
 - The sizes are equal.
 - The slave diverged, and cannot find the boundaries of its records.
-Source: MappedFileQueue.rollNextFile; RocketMQ does not detect this.
+Source: MappedFileQueue.rollNextFile; HAService.HAClient, which stores every frame. RocketMQ does not detect this.
 """
 
 from ....history import MS
@@ -24,7 +24,6 @@ SETTING = "mappedFileSizeCommitLog"
 
 
 class HaFileSize(Law):
-    source = "MappedFileQueue; HAService.HAClient stores every frame"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
     timed = True
 

@@ -36,7 +36,6 @@ class Writer:
 
 
 class HaFrameFinished(Law):
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
     awaits = {"partial": EventFilter(frozenset({"out"}), frozenset({MASTER}))}

@@ -27,7 +27,6 @@ End = tuple[str | None, str | None]
 
 class HaHeartbeat(Law):
     kind = CONVENTION
-    source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
     timed = True
 

@@ -30,7 +30,6 @@ End = tuple[str | None, str | None]
 
 class HaHousekeeping(Law):
     kind = CONVENTION
-    source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True
 

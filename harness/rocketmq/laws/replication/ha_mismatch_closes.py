@@ -20,7 +20,6 @@ from ...topology import NO_SLAVES
 
 
 class HaMismatchCloses(Law):
-    source = "HAService.HAClient.dispatchReadRequest"
     needs = frozenset({"report", "frame"})
     timed = True
 

@@ -17,7 +17,6 @@ from ...topology import NO_SLAVES
 
 
 class HaReportFraming(Law):
-    source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
     awaits = {"partial": EventFilter(frozenset({"out"}), but=frozenset(NO_SLAVES))}
 

@@ -17,7 +17,6 @@ from ...topology import NO_SLAVES
 
 
 class HaReportMonotone(Law):
-    source = "HAService.HAClient"
     needs = frozenset({"report", "frame"})
 
     def begin(self) -> None:

@@ -17,7 +17,6 @@ from ...topology import NO_SLAVES, ROGUE
 
 class HaReportPrompt(Law):
     kind = CONVENTION
-    source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
     timed = True
 

@@ -35,7 +35,6 @@ class Copy:
 
 
 class HaRoleIndependent(Law):
-    source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
     timed = True
 

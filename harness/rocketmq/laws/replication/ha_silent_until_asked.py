@@ -12,7 +12,6 @@ from ...topology import MASTER
 
 
 class HaSilentUntilAsked(Law):
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"connect", "report", "frame"})
 
     def begin(self) -> None:

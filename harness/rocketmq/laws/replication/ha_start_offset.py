@@ -19,7 +19,6 @@ from ...topology import MASTER
 
 
 class HaStartOffset(Law):
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
 
     def begin(self) -> None:

@@ -30,7 +30,6 @@ WAIT_NS = 100 * MS
 
 class HaWakeup(Law):
     kind = CONVENTION
-    source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True
 

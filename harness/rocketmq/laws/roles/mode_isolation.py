@@ -64,7 +64,6 @@ class Read:
 
 
 class ModeIsolation(Law):
-    source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
     ignored_nodes = frozenset()
     timed = True

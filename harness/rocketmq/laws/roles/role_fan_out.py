@@ -10,7 +10,8 @@ Checks:
   one 10 ms round of the waiting queue; with SYNC_FLUSH, or where only flushed bytes are pushed, counted from the flush.
 Abstains when:
 - There are fewer than two slaves (not applicable), or none is disturbed (see ``ha-wakeup`` and ``ack-prompt``).
-Source: the design: each HAConnection has its own threads, and any slave's report can complete a send.
+Source: the design: each HAConnection has its own threads (WriteSocketService), and any slave's report can complete a
+send (HAService.GroupTransferService).
 """
 
 from typing import NamedTuple
@@ -41,7 +42,6 @@ class Send(NamedTuple):
 
 
 class RoleFanOut(Law):
-    source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True

@@ -9,7 +9,8 @@ Abstains when:
 - The send overlaps the master's end or start.
 - The master was a diverged slave (see ``logs``), whose log is unreadable.
 - The refusal has another status. How soon sends are answered again: see ``live-converges``.
-Source: the design: RocketMQ 4 promotes no slave by itself.
+Source: the design: RocketMQ 4 promotes no slave by itself, a slave's role changes by hand; DefaultMQProducerImpl
+(brokerAddrs[0] only).
 """
 
 import json
@@ -26,7 +27,6 @@ from ...topology import MASTER, NODES
 
 
 class RoleNoTakeover(Law):
-    source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
     needs = frozenset({"config", "start", "invoke", "ok"})
     awaits = {
         "crash": EventFilter(nodes=frozenset({MASTER})),

@@ -18,7 +18,8 @@ Abstains when:
 - The slave may refuse reads (5.x with slaveReadEnable off); the return is checked.
 - The name server answers that it has no route: it has topics from masters only, and forgets them in a restart or after
   the name's last broker.
-Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
+Source: MQClientInstance.updateTopicRouteInfoFromNameServer (every 30 s), PullAPIWrapper.pullKernelImpl,
+RouteInfoManager.
 """
 
 from ....event_types.client import Assign, Consumer, Fail, Ok, Route
@@ -60,7 +61,6 @@ class Claim:
 
 
 class RoleReadFailover(Law):
-    source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
 

@@ -9,8 +9,8 @@ Checks:
 Abstains when:
 - The request ends a transaction, which is not recorded.
 - A client's call creates the topic or group, as in 4.9 (the next sync removes it, see ``meta-converges``).
-Source: CommitLog.asyncPutMessage (role SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic,
-validateSlave.
+Source: DefaultMessageStore.checkStoreStatus, CommitLog.asyncPutMessage (role SLAVE: SERVICE_NOT_AVAILABLE),
+AdminBrokerProcessor.updateAndCreateTopic, validateSlave (4.9.4).
 """
 
 from ....event_types.client import Fail, Invoke, Ok
@@ -30,7 +30,6 @@ OWN = ("put", "filler")
 
 
 class RoleSlaveReadOnly(Law):
-    source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
     needs = frozenset({"config", "invoke", "ok", "fail"})
     awaits = {
         "invoke": EventFilter(frozenset({"send", *CHANGES}), but=frozenset(NO_SLAVES)),

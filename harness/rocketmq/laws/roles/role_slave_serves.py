@@ -12,7 +12,7 @@ Abstains when:
 - The slave diverged, or the master lost the message.
 - The pull began before the master's start, or before a store was replaced.
 - For the slave's own report: its oldest files have expired.
-Source: PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
+Source: PullMessageProcessor.processRequest (slaveReadEnable) and rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
 
 from typing import NamedTuple
@@ -39,7 +39,6 @@ class Serves(NamedTuple):
 
 
 class RoleSlaveServes(Law):
-    source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
 
     def begin(self) -> None:

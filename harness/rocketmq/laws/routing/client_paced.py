@@ -16,9 +16,10 @@ Abstains when:
 - The lab is a real-time one (not applicable): its clients do not record this.
 - The client ends: a request is overdue only ``LEAVING_NS`` after its deadline.
 - The queue changes hands between two send-backs of its message.
-Source: MQClientInstance.startScheduledTask, RebalanceService, ClientConfig (pollNameServerInterval,
-heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s), ConsumeMessageConcurrentlyService.submitConsumeRequestLater
-(5 s); the pace after failures of other calls is that of the lab's clients.
+Source: MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl, ClientConfig
+(pollNameServerInterval, heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s),
+ConsumeMessageConcurrentlyService.submitConsumeRequestLater (5 s); the pace after failures of other calls is that of the
+lab's clients.
 """
 
 from __future__ import annotations
@@ -108,7 +109,6 @@ class Client:
 
 class ClientPaced(Law):
     kind = CONVENTION
-    source = "MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl"
     needs = frozenset({"ask", "consumer"})
     ignored_nodes = frozenset()
     awaits = {"ask": EVERY, "consumer": EVERY}

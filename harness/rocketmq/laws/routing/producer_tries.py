@@ -66,7 +66,6 @@ class Produce:
 
 class ProducerTries(Law):
     kind = CONVENTION
-    source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
     ignored_nodes = frozenset()
     awaits = {"invoke": EventFilter(frozenset({PRODUCE})), "try": EVERY}

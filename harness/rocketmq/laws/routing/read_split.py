@@ -48,7 +48,6 @@ class Pull(NamedTuple):
 
 class ReadSplit(Law):
     kind = CONVENTION
-    source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
     awaits = {"invoke": EventFilter(frozenset({"pull"}))}
 

@@ -33,7 +33,6 @@ Brokers = Mapping[int, str]
 
 class RouteChoice(Law):
     kind = CONVENTION
-    source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
 
     def begin(self) -> None:

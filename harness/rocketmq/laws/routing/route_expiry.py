@@ -16,7 +16,7 @@ Abstains when:
   topics may be missing, as the master has not registered since the slave may have been lost, or left before it. A name
   server has topics from masters only, and forgets them with the last broker.
 - For a learned route: the topic may be gone, by a promotion, an administrator, or another or older store of the master.
-Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
+Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController.registerBrokerAll.
 """
 
 import json
@@ -45,7 +45,6 @@ Listed = Mapping[str, int]
 
 
 class RouteExpiry(Law):
-    source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
     ignored_nodes = frozenset()
     timed = True

@@ -25,7 +25,6 @@ SINCE = (4, 9)
 
 
 class RouteNamesOnce(Law):
-    source = "RouteInfoManager.registerBroker"
     needs = frozenset({"route"})
 
     def on_route(self, event: Route) -> None:

@@ -39,7 +39,6 @@ CHANGES, PERIODS, FAILURES = "changes", "periods", "periods after a failure"
 
 
 class RouteReported(Law):
-    source = "BrokerController.start: registerBrokerAll; AdminBrokerProcessor: registerIncrementBrokerData"
     needs = frozenset({"invoke", "ok", "register"})
     parts = (CHANGES, PERIODS, FAILURES)
     timed = True

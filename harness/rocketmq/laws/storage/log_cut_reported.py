@@ -21,7 +21,6 @@ from ...law import Law
 
 class LogCutReported(Law):
     kind = CONVENTION
-    source = "the design: recovery reports its truncation"
     needs = frozenset({"found", "left"})
 
     def begin(self) -> None:

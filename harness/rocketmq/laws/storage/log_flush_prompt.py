@@ -29,7 +29,6 @@ THOROUGH, INTERVAL = "flushCommitLogThoroughInterval", "flushIntervalCommitLog"
 
 class LogFlushPrompt(Law):
     kind = CONVENTION
-    source = "CommitLog.FlushRealTimeService, GroupCommitService"
     needs = frozenset({"config", "append", "flush"})
     timed = True
 

@@ -8,7 +8,7 @@ Checks:
 - The store reader finds these messages on the master after each of its restarts and at the end.
 Abstains when:
 - The message's file has expired, or the message was in a killed process's transient store pool.
-Source: GroupCommitService.
+Source: CommitLog.GroupCommitService; the page cache outlives a process.
 """
 
 from typing import NamedTuple
@@ -36,7 +36,6 @@ class Stored(NamedTuple):
 
 class LogFlushedSurvives(Law):
     kind = DURABILITY
-    source = "CommitLog.GroupCommitService; the page cache outlives a process"
     applies_with = "a message that is answered PUT_OK before a crash"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
 

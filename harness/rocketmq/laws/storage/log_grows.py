@@ -31,7 +31,6 @@ ENDS = {STOP: "clean stop", PROCESS: "process crash", MACHINE: "machine crash"}
 
 class LogGrows(Law):
     kind = DURABILITY
-    source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
 
     def begin(self) -> None:

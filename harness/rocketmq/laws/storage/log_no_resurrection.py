@@ -8,8 +8,8 @@ Abstains when:
 - A part of the record was written again.
 - The store was replaced or wiped, or its disk lied: the truncation itself may be lost.
 - The log is longer than its trace after a start: a process may die between a write and its event.
-Source: the design; RocketMQ's recovery moves positions only, and leaves the bytes on disk
-(MappedFileQueue.truncateDirtyFiles).
+Source: the design; CommitLog.recoverAbnormally moves positions only, and leaves the bytes on disk
+(MappedFileQueue.truncateDirtyFiles), which are not part of the log.
 """
 
 from ....event_types.client import Deliver
@@ -23,7 +23,6 @@ from ...law import Law
 
 class LogNoResurrection(Law):
     kind = DURABILITY
-    source = "CommitLog.recoverAbnormally: bytes behind the truncation are not part of the log"
     needs = frozenset({"start", "append", "record"})
     awaits = {"cut": EVERY}
 

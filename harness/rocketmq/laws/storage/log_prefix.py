@@ -5,7 +5,7 @@ Checks:
 Abstains when:
 - One of the nodes is down: its torn tail is not served.
 - The range of a diverged slave (see ``logs``) is above the common part of the two histories.
-Source: RocketMQ's HA design: a slave's commit log is a byte copy.
+Source: RocketMQ's HA design: a slave's commit log is a byte copy (CommitLog.appendData).
 """
 
 from ....history import Event
@@ -17,7 +17,6 @@ from ...topology import MASTER
 
 class LogPrefix(Law):
     kind = DURABILITY
-    source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     applies_with = "a slave that holds records"
     needs = frozenset({"chunk"})
 

@@ -7,7 +7,7 @@ Abstains when:
 - A diverged slave holds the bytes above the common part of the two histories, as record boundaries are lost where they
   meet; also after such a slave became the master.
 - The node is down by itself.
-Source: CommitLog's record check in recovery: magic, size, CRC, and the record's own offset.
+Source: CommitLog.recoverNormally, checkMessageAndReturnSize: magic, size, CRC, and the record's own offset.
 """
 
 from ....event_types.node import Wipe
@@ -20,7 +20,6 @@ from ...topology import MASTER
 
 class LogRecordsWhole(Law):
     kind = DURABILITY
-    source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
 
     def begin(self) -> None:

@@ -32,7 +32,6 @@ RECOVERIES = {"orderly": "normal", "crash": "abnormal"}
 
 class LogRecovered(Law):
     kind = DURABILITY
-    source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally, MappedFileQueue.truncateDirtyFiles"
     needs = frozenset({"start", "found"})
     awaits = {"found": EVERY, "abort": EventFilter(frozenset({"refused"}))}
 

@@ -26,7 +26,6 @@ ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
 
 class LogRetention(Law):
     kind = DURABILITY
-    source = "CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime"
     needs = frozenset({"config", "append", "expire"})
     awaits = {"expire": EVERY, "fault": EventFilter(frozenset({ON_DEMAND}))}
 

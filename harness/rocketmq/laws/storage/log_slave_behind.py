@@ -5,7 +5,7 @@ Checks:
   while both nodes run.
 Abstains when:
 - The slave diverged, or the bytes were in flight from an earlier incarnation of the master.
-Source: HAService.HAClient.
+Source: HAService.HAClient: a slave writes only what its master sent.
 """
 
 from ....history import Event
@@ -18,7 +18,6 @@ from ...topology import MASTER, ROGUE
 
 class LogSlaveBehind(Law):
     kind = DURABILITY
-    source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
 
     def begin(self) -> None:

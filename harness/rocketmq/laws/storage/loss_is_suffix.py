@@ -7,7 +7,7 @@ Checks:
   at the same offset. The master's appends and records, or without a trace its answers to sends, give these messages.
 Abstains when:
 - A diverged slave (see ``logs``) holds the range above the common part of the two histories.
-Source: the design of asynchronous replication: one log, copied in order.
+Source: the design of asynchronous replication: a slave's log is one contiguous range of its master's (HAService).
 """
 
 from ....event_types.client import Ok
@@ -24,7 +24,6 @@ Range = tuple[int, int]
 
 class LossIsSuffix(Law):
     kind = DURABILITY
-    source = "HAService: a slave's log is one contiguous range of its master's"
     applies_with = "a slave that holds records"
     needs = frozenset({"record", "audit"})
 

@@ -40,7 +40,6 @@ STOPS = ("restart", "upgrade")
 
 class QueueCheckpoint(Law):
     kind = CONVENTION
-    source = "FlushConsumeQueueService; StoreCheckpoint; DefaultMessageStore.shutdown"
     needs = frozenset({"config", "dispatch", "record", "checkpoint"})
     timed = True
 

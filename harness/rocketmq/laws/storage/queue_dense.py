@@ -30,7 +30,6 @@ Position = tuple[str | None, int | None]
 
 class QueueDense(Law):
     kind = DURABILITY
-    source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:

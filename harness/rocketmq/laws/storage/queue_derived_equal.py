@@ -12,7 +12,7 @@ Abstains when:
 - A lying disk lost a part of the queues undetectably (:mod:`pairproof.harness.rocketmq.known.lost_undetected`).
 - The slave diverged, or the log begins before a promoted slave's (see ``known``).
 - All of a queue's messages on one node have expired on the other, which may begin the queue again at 0.
-Source: ConsumeQueue, IndexService.
+Source: ConsumeQueue, IndexService: each node derives them from its own log.
 """
 
 from ....event_types.node import Wipe
@@ -26,7 +26,6 @@ from ...law import Law
 
 class QueueDerivedEqual(Law):
     kind = DURABILITY
-    source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
 
     def begin(self) -> None:

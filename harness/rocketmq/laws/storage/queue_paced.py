@@ -13,9 +13,9 @@ Abstains when:
 - The group is orderly: pulls, commits and the reaction to PULL_OFFSET_MOVED wait for locks.
 - The consumer's route lacks the broker, or its master, or a pull carries the commit.
 - The lab is a real-time one (not applicable): its clients do not record this.
-Source: DefaultMQPushConsumerImpl (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s), MQClientInstance
-(persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the pause of 20 ms is that
-of the lab's consumers.
+Source: DefaultMQPushConsumerImpl.pullMessage (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s),
+MQClientInstance (persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the pause
+of 20 ms is that of the lab's consumers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,6 @@ class Held:
 
 class QueuePaced(Law):
     kind = CONVENTION
-    source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
     needs = frozenset({"ask", "assign", "invoke", "ok"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "assign": EVERY, "ask": EVERY, "lock": EVERY}

@@ -45,7 +45,6 @@ class Reach(NamedTuple):
 
 
 class QueueWholeRecords(Law):
-    source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "dispatch", "record", "entries", "audit"})
     timed = True
 

@@ -5,7 +5,8 @@ Checks:
   only before the first setting. A promotion counts as a setting: the log then has another clock's times.
 Abstains when:
 - The records of a diverged slave (see ``logs``) are behind the common part, where they may be mixed.
-Source: the design: lookups by time and the checkpoint search a log as ordered.
+Source: CommitLog.putMessage, which takes the timestamp under the lock that orders the log; lookups by time and the
+checkpoint search a log as ordered.
 """
 
 from ....event_types.machine import Clock
@@ -17,7 +18,6 @@ from ...topology import MASTER
 
 
 class StoreTimeOrdered(Law):
-    source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
 
     def begin(self) -> None:

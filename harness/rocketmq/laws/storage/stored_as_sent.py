@@ -38,7 +38,6 @@ PARTS = ("body", "tags", "flag", "compressed")
 
 class StoredAsSent(Law):
     kind = DURABILITY
-    source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:

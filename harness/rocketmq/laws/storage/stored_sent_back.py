@@ -53,7 +53,6 @@ class Due(NamedTuple):
 
 
 class StoredSentBack(SentBack):
-    source = "AbstractSendMessageProcessor.consumerSendMsgBack"
     needs = frozenset({"config", "back", "start", "record", "audit"})
     timed = True
 
