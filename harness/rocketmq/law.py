@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 
 from ..judging import law
 from .known.model import Known
+from .settings import Settings
 from .topology import OTHER
 
 STATED = re.compile(r"``([a-z-]+)``: (.+?)\n\n.+\nSource: (.+)", re.DOTALL)
@@ -32,3 +34,14 @@ class Law(law.Law):
             cls.id = cls.__dict__.get("id", id_)
             cls.promise = cls.__dict__.get("promise", promise[0].upper() + promise[1:])
             cls.source = cls.__dict__.get("source", source.removesuffix("."))
+
+
+class SlaveLaw(Law):
+    """Base of the laws that concern only trials with slaves."""
+
+    @property
+    def slaves(self) -> Mapping[str, Settings]:
+        return self.known.slaves
+
+    def applies(self) -> bool:
+        return bool(self.slaves)

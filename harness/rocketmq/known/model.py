@@ -46,6 +46,9 @@ class Known(Links):
     def __init__(self, observes: frozenset[str] | None = None) -> None:
         super().__init__(observes)
         self.config: dict[str, Settings] = {}
+        self.slaves: dict[str, Settings] = {}
+        self.registering: dict[str, Settings] = {}
+        """Brokers that know a name server; their slaves sync their tables."""
         self.nodes, self.stores, self.audits = Nodes(), Stores(), Audits()
         self.logs, self.dispatched, self.lost_undetected = Logs(self), Dispatched(self), LostUndetected()
         self._blind = "append" not in self.observes
@@ -118,12 +121,17 @@ class Known(Links):
     def on_config(self, event: Config) -> None:
         node = event.node
         self.config[node] = found = parse(event.detail or "{}")
+        role = found.get("brokerRole")
+        if role == "SLAVE":
+            self.slaves[node] = found
+        if role is not None and found.get("namesrvAddr"):
+            self.registering[node] = found
         self.copies.configured(node, found)
         if has_pool(found):
             self.stores.pooled.add(node)
         if node == MASTER:
             self.needed = promised_slaves(found)
-            self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
+            self.sync_master = role == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
             self.pushes_flushed = found.get("haPushes") == "flushed"
 

@@ -11,11 +11,9 @@ Source: CommitLog.GroupCommitService.
 """
 
 from ....event_types.client import Ok
-from ....event_types.node import Config
 from ....judging.law import DURABILITY, only
 from ...event_types.log import Append, Flush
 from ...law import Law
-from ...settings import parse
 from ...topology import MASTER
 
 
@@ -29,9 +27,8 @@ class AckFlushed(Law):
         """Messages that no flush has reached: their end in the log, and the master's incarnation that appended them."""
         self.seen: set[str | None] = set()
 
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        self.applicable = parse(event.detail or "{}").get("flushDiskType") == "SYNC_FLUSH"
+    def applies(self) -> bool:
+        return self.known.sync_flush
 
     @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:

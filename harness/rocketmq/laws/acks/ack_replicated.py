@@ -17,10 +17,8 @@ write.
 """
 
 from ....event_types.client import SENDS, Ok
-from ....event_types.node import Config
-from ....judging.law import DURABILITY, only
+from ....judging.law import DURABILITY
 from ...law import Law
-from ...settings import parse, promised_slaves
 from ...topology import MASTER, ROGUE
 
 
@@ -29,9 +27,8 @@ class AckReplicated(Law):
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})
 
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
+    def applies(self) -> bool:
+        return self.known.needed > 0
 
     def on_ok(self, event: Ok) -> None:
         needed = self.known.needed

@@ -13,13 +13,12 @@ Source: HAService.isSlaveOK. A bare connection counts as a slave there, but not 
 """
 
 from ....event_types.client import Invoke, Ok
-from ....event_types.node import Config
 from ....judging.law import only
 from ....texts.content import is_followed
 from ...known.calls import Begun
 from ...known.deadlines import is_instant
 from ...law import Law
-from ...settings import line, parse
+from ...settings import line
 from ...topology import MASTER
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
@@ -28,13 +27,6 @@ WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 class AckUnavailableHonest(Law):
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True
-
-    def begin(self) -> None:
-        self.is_never_sent = False
-
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        self.is_never_sent = line(parse(event.detail or "{}")).counts_replicas
 
     def _has_read(self, since: int, now: int) -> bool:
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
@@ -45,7 +37,7 @@ class AckUnavailableHonest(Law):
         call = self.known.calls.begun(event)
         if not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
             return
-        if self.is_never_sent:
+        if line(self.known.config[MASTER]).counts_replicas:
             self.judged += 1
             if event.status == "SLAVE_NOT_AVAILABLE":
                 self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead", since=None)

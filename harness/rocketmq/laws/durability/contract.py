@@ -18,14 +18,13 @@ Source: docs/contract.md; master/slave replication by design, as RocketMQ's user
 from collections.abc import Mapping
 
 from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
-from ....event_types.node import Config
 from ....history import Event
 from ....judging.law import DURABILITY, only
 from ... import contract
 from ...event_types.log import Append
 from ...law import Law
 from ...settings import promised_slaves
-from ...topology import MASTER, SLAVES
+from ...topology import MASTER
 from ..acks.ack_refused_is_absent import leaves_open
 
 OWN_EVENTS = "OFFSET_MOVED_EVENT/"
@@ -53,10 +52,6 @@ class Contract(Law):
 
     def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
-        self.slaves = 0
-
-    def on_config(self, event: Config) -> None:
-        self.slaves += event.node in SLAVES
 
     @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
@@ -128,7 +123,7 @@ class Contract(Law):
         happened = self.known.stores.since(sent.happened, sent.lo)
         if not sent.copied:
             copies = 0
-        fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == self.slaves)
+        fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == len(self.known.slaves))
         must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]
         anywhere = on_master or any(message in records for records in held.values())

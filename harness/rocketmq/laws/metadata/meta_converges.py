@@ -69,7 +69,6 @@ class MetaConverges(MetadataLaw):
     timed = True
 
     def begin(self) -> None:
-        super().begin()
         self.healed: int | None = None
         self.changed = dict.fromkeys(STEPS, 0)
         """By table: the last change at the master or a client, ns."""

@@ -23,7 +23,6 @@ class MetaOneWay(MetadataLaw):
     needs = frozenset({"config", "invoke", "table"})
 
     def begin(self) -> None:
-        super().begin()
         self.progress: dict[tuple[str, str, int], str] = {}
         """By group, queue and offset of a commit at a slave: the slave."""
         self.named: dict[Name, Invoke] = {}

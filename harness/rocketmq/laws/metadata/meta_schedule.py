@@ -56,7 +56,6 @@ class MetaSchedule(MetadataLaw):
     timed = True
 
     def begin(self) -> None:
-        super().begin()
         self.incarnations: dict[str, Incarnation] = {}
 
     # Incarnations.

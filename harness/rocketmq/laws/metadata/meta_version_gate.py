@@ -63,7 +63,6 @@ class MetaVersionGate(MetadataLaw):
     awaits = {"sync": EVERY, "invoke": EventFilter(frozenset(CHANGES), but=frozenset(NO_SLAVES))}
 
     def begin(self) -> None:
-        super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
         self.answers: dict[str, Answered] = {}
         """By slave: the answer that it may still apply."""

@@ -6,15 +6,15 @@ a name server it fetches none, and these laws do not apply.
 Source: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from ....event_types.node import Config
 from ....history import MS, Event
 from ...event_types.metadata import Sync
 from ...known.copies import Sighting
 from ...known.metadata import DONE, Name
-from ...law import Law
-from ...settings import Settings, parse, version
+from ...law import SlaveLaw
+from ...settings import Settings, version
 from ...topology import MASTER
 
 CALL_NS = 3_000 * MS
@@ -52,17 +52,12 @@ class Agreed(NamedTuple):
     done: Sync
 
 
-class MetadataLaw(Law):
+class MetadataLaw(SlaveLaw):
     """Base of laws that apply to slaves which sync: those that know a name server."""
 
-    def begin(self) -> None:
-        self.slaves: dict[str, Settings] = {}
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
-            self.slaves[event.node] = settings
-        self.applicable = bool(self.slaves)
+    @property
+    def slaves(self) -> Mapping[str, Settings]:
+        return self.known.copies.syncing
 
     def agreed(self, step: Sync) -> Agreed | None:
         """The agreement that a step's end proves: during it, the copy was the master's table."""
@@ -89,7 +84,6 @@ class CopiesLaw(MetadataLaw):
     """
 
     def begin(self) -> None:
-        super().begin()
         self._suspected: list[tuple[Event, str, Sighting]] = []
 
     def suspect(self, event: Event, name: Name, text: str) -> None:

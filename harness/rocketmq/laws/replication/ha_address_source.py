@@ -20,7 +20,7 @@ updateMasterHAServerAddrPeriodically), BrokerStartup, HAService.HAClient.connect
 """
 
 from ....event_types.client import Fail, Ok
-from ....event_types.node import Config, Start
+from ....event_types.node import Start
 from ....history import MS, Event
 from ... import topology
 from ...event_types.ha import Connect
@@ -28,8 +28,8 @@ from ...event_types.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import registration_answer
-from ...law import Law
-from ...settings import Settings, parse, refuses_reads, registered_address
+from ...law import SlaveLaw
+from ...settings import refuses_reads, registered_address
 from ...topology import MASTER, ROGUE
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
@@ -37,23 +37,16 @@ CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 
 
-class HaAddressSource(Law):
+class HaAddressSource(SlaveLaw):
     needs = frozenset({"config", "start", "connect"})
     timed = True
 
     def begin(self) -> None:
-        self.slaves: dict[str, Settings] = {}
         self.addressed: set[str] = set()
         self.ever_addressed: set[str] = set()
         """Slaves that had an address in their present incarnation."""
         self.connected: set[str] = set()
         self.pending = Deadlines[str](self, self._late)
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE":
-            self.slaves[event.node] = settings
-        self.applicable = bool(self.slaves)
 
     def on_start(self, event: Start) -> None:
         """A slave takes haMasterAddress; an addressed slave can now reach the master."""

@@ -71,7 +71,6 @@ class ModeIsolation(Law):
     def begin(self) -> None:
         self.targets: dict[str, list[str]] = {}
         """By broker name (its master): the nodes and links that its clients depend on."""
-        self.applicable = False
         self.disturbed_at: dict[str, int] = {}
         self.reads: dict[Key, Read] = {}
         self.stored: dict[str, dict[str | None, list[tuple[int, int]]]] = {}
@@ -90,7 +89,9 @@ class ModeIsolation(Law):
         name = _name(node)
         known = self.targets.setdefault(name, ["names", "names-client"])
         known += [node, f"client-{node}", f"names-{node}"]
-        self.applicable = len(self.targets) > 1
+
+    def applies(self) -> bool:
+        return len(self.targets) > 1
 
     def _is_lost(self, name: str) -> bool:
         return name not in self.known.up or self.known.disturbances.is_disturbed(name, f"client-{name}")

@@ -17,16 +17,15 @@ import json
 
 from ....event_types.client import Fail, Info, Ok, Route
 from ....event_types.machine import Fault
-from ....event_types.node import Config, Start
+from ....event_types.node import Start
 from ....history import Event
 from ....judging.law import EVERY, EventFilter, only
 from ...event_types.metadata import Table
-from ...law import Law
-from ...settings import parse
+from ...law import SlaveLaw
 from ...topology import MASTER, NODES
 
 
-class RoleNoTakeover(Law):
+class RoleNoTakeover(SlaveLaw):
     needs = frozenset({"config", "start", "invoke", "ok"})
     awaits = {
         "crash": EventFilter(nodes=frozenset({MASTER})),
@@ -36,13 +35,7 @@ class RoleNoTakeover(Law):
     }
 
     def begin(self) -> None:
-        self.slaves: set[str] = set()
         self.is_back = False
-
-    def on_config(self, event: Config) -> None:
-        if parse(event.detail or "{}").get("brokerRole") == "SLAVE":
-            self.slaves.add(event.node)
-        self.applicable = bool(self.slaves)
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:

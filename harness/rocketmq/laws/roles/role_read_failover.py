@@ -24,14 +24,14 @@ RouteInfoManager.
 
 from ....event_types.client import Assign, Consumer, Fail, Ok, Route
 from ....event_types.machine import Fault, Pause
-from ....event_types.node import Config, Crash, Start, Stop, Wipe
+from ....event_types.node import Crash, Start, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Sync
 from ...known.metadata import ARRIVED
-from ...law import Law
-from ...settings import creates_groups, parse, refuses_reads
-from ...topology import MASTER, NAMES, SLAVES
+from ...settings import creates_groups, refuses_reads
+from ...topology import MASTER, NAMES
+from ..metadata.syncing import MetadataLaw
 
 EXPIRY_NS = 130_000 * MS
 """120 s without a registration, and a scan every 10 s."""
@@ -60,14 +60,11 @@ class Claim:
         """Whether the expected broker has served it."""
 
 
-class RoleReadFailover(Law):
+class RoleReadFailover(MetadataLaw):
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
 
     def begin(self) -> None:
-        self.applicable = False
-        self.slaves: list[str] = []
-        self.slaves_refuse = False
         self.claims: dict[Key, Claim] = {}
         self.suggested: dict[tuple[int | None, str | None], tuple[int, int]] = {}
         """By consumer and queue: the broker id that answers suggest, and since when, ns."""
@@ -83,13 +80,6 @@ class RoleReadFailover(Law):
         self.inherited: list[int] = []
         """For a promoted master: when it requested its tables as a slave, ns."""
         self._asked: dict[tuple[str, str], int] = {}
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if event.node in SLAVES and settings.get("namesrvAddr"):
-            self.slaves.append(event.node)
-            self.slaves_refuse |= refuses_reads(settings)
-        self.applicable = bool(self.slaves)
 
     def on_assign(self, event: Assign) -> None:
         key = (event.group, event.queue)
@@ -227,14 +217,14 @@ class RoleReadFailover(Law):
 
     def _due(self, key: Key, claim: Claim, now: int) -> tuple[int, int] | None:
         """The start and the bound of a claim's deadline, ns; None if there is none."""
-        if self.failover is None or claim.first is None or (self.server != MASTER and self.slaves_refuse):
+        back = self.server == MASTER
+        if self.failover is None or claim.first is None or (not back and any(map(refuses_reads, self.slaves.values()))):
             return None
         since, bound = self.failover
-        back = self.server == MASTER
         wanted = [self._wanted(holder, key[1]) for holder in claim.holders] if back else []
         if any(broker for broker, _ in wanted):
             return None
-        nodes = [MASTER] if back else self.slaves
+        nodes = [MASTER] if back else list(self.slaves)
         disturbances = self.known.disturbances
         targets = [NAMES, "names-client", f"names-{MASTER}"]
         for node in nodes:

@@ -15,42 +15,24 @@ Abstains when:
 Source: PullMessageProcessor.processRequest (slaveReadEnable) and rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
 
-from typing import NamedTuple
-
 from ....event_types.client import Fail, Invoke, Ok
-from ....event_types.node import Config
 from ....judging.law import only
 from ...event_types.log import Expire
 from ...known.calls import Begun
 from ...known.consumed import subscribed
-from ...law import Law
-from ...settings import is_on, parse, refuses_reads
+from ...law import SlaveLaw
+from ...settings import is_on, refuses_reads
 from ...topology import MASTER, NO_SLAVES
 from ..questions.asked import BUSY
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})
 
 
-class Serves(NamedTuple):
-    """A slave's settings."""
-
-    slave_read_enable: bool
-    may_refuse: bool
-
-
-class RoleSlaveServes(Law):
+class RoleSlaveServes(SlaveLaw):
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
 
     def begin(self) -> None:
-        self.slaves: dict[str, Serves] = {}
         self.expired: set[str | None] = set()
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE":
-            slave_read_enable = is_on(settings, "slaveReadEnable")
-            self.slaves[event.node] = Serves(slave_read_enable, refuses_reads(settings))
-        self.applicable = bool(self.slaves)
 
     def on_expire(self, event: Expire) -> None:
         """The queues may still have entries for the deleted files."""
@@ -77,7 +59,7 @@ class RoleSlaveServes(Law):
         if begun is None:
             return
         slave, offset = event.node, begun.call.asked_from or 0
-        if event.broker and not self.slaves[slave].slave_read_enable:
+        if event.broker and not is_on(self.slaves[slave], "slaveReadEnable"):
             self.violate(event, f"{slave} suggests broker {event.broker}, and slaveReadEnable is off")
         if not self._has(begun) and not self._reports(event, offset):
             return
@@ -102,5 +84,5 @@ class RoleSlaveServes(Law):
         if self._asked(event) is None or event.status not in REFUSALS:
             return
         self.judged += 1
-        if not (event.status == BUSY and self.slaves[event.node].may_refuse):
+        if not (event.status == BUSY and refuses_reads(self.slaves[event.node])):
             self.violate(event, f"{event.node} refuses pulls while its master is down: {event.status}")

@@ -20,10 +20,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ....event_types.client import Assign, Consumer, Invoke, Ok, Route
-from ....event_types.node import Config
 from ....judging.law import CONVENTION, only
 from ...law import Law
-from ...settings import DEFAULTS, parse, version
+from ...settings import DEFAULTS, version
 from ...topology import MASTER, NODES
 
 NEXT_ID_SINCE = (4, 8)
@@ -36,15 +35,14 @@ class RouteChoice(Law):
     needs = frozenset({"consumer", "route", "invoke", "ok"})
 
     def begin(self) -> None:
-        self.applicable = False
         self.suggested: dict[int | None, dict[str | None, int]] = {}
         self.fixed: dict[int | None, int] = {}
         self.routes: dict[int | None, Brokers] = {}
         self.fresh: set[tuple[int | None, str | None]] = set()
         """Queues taken by a consumer since its last answer for them."""
 
-    def on_config(self, event: Config) -> None:
-        self.applicable = self.applicable or bool(parse(event.detail or "{}").get("namesrvAddr"))
+    def applies(self) -> bool:
+        return bool(self.known.registering)
 
     def on_consumer(self, event: Consumer) -> None:
         if event.status == "on":

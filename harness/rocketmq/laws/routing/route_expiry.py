@@ -24,13 +24,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ....event_types.client import Route
-from ....event_types.node import Config
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Table
 from ...known.deadlines import spent_ns
 from ...law import Law
-from ...settings import Settings, parse, registration_ms
+from ...settings import registration_ms
 from ...topology import MASTER, NAMES, NODES
 
 EXPIRY_NS = 120_000 * MS
@@ -49,21 +48,14 @@ class RouteExpiry(Law):
     ignored_nodes = frozenset()
     timed = True
 
-    def begin(self) -> None:
-        self.brokers: dict[str, Settings] = {}
-        self.applicable = False
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("namesrvAddr") and settings.get("brokerRole"):
-            self.brokers[event.node] = settings
-            self.applicable = True
+    def applies(self) -> bool:
+        return bool(self.known.registering)
 
     @only("brokers", node=NAMES)
     def on_table(self, event: Table) -> None:
         if NAMES not in self.known.nodes.down:
             listed = _table(event.detail or "{}")
-            for node in self.brokers:
+            for node in self.known.registering:
                 self._judge(event, node, listed)
 
     def on_route(self, event: Route) -> None:
@@ -73,7 +65,7 @@ class RouteExpiry(Law):
         if disturbances.unavailable_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
         listed = _route(event.detail or "{}")
-        for node in self.brokers:
+        for node in self.known.registering:
             if node in NODES and (node in self.known.nodes.down or self._is_routed(node)):
                 self._judge(event, node, listed)
 
@@ -119,7 +111,7 @@ class RouteExpiry(Law):
         if disturbances.is_disturbed(*targets):
             return
         started, ended = self.known.nodes.last_start(node), self._last_disturbed(node)
-        period = registration_ms(self.brokers[node]) * MS
+        period = registration_ms(self.known.registering[node]) * MS
         # A disturbance that ended before the start does not count.
         due = max(started + period, ended + 2 * period if ended > started else 0) + SLACK_NS
         registered = self.known.naming.registered.get(node, -1)
@@ -129,7 +121,7 @@ class RouteExpiry(Law):
         if event.t <= due + self.known.healthy_ns:
             return
         self.judged += 1
-        found, own = listed.get(node), int(self.brokers[node].get("brokerId", 0))
+        found, own = listed.get(node), int(self.known.registering[node].get("brokerId", 0))
         if found is None:
             since = max(started, ended)
             late = (event.t - since) // MS
