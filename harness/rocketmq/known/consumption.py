@@ -21,7 +21,6 @@ from ...event_types import client
 from ...event_types.client import Assign, Deliver, Fail, Info, Invoke, Ok
 from ...event_types.node import Crash, Start, Stop, Wipe
 from ...history import MS, Event
-from ..event_types.log import Expire
 from ..event_types.metadata import Persist, Sync
 from ..settings import is_on
 from ..topology import MASTER, SLAVES
@@ -66,8 +65,6 @@ class Consumption:
         self.routes: dict[int | None, Route] = {}
         self.lost_from: int | None = None
         """The lowest end of all truncations of the master's log; None: it lost nothing."""
-        self.expired = False
-        """Whether any log lost its oldest files."""
         self._replaced = False
         self._queries: dict[int | None, int] = {}
         self._pulls: dict[int | None, int] = {}
@@ -77,7 +74,7 @@ class Consumption:
             "consumer": self._comes_or_goes, "assign": self._assign, "invoke": self._begin, "ok": self._end,
             "fail": self._end, "info": self._end, "deliver": self._deliver, "route": self._route, "sync": self._sync,
             "persist": self._persist, "start": self._start, "crash": self._down, "stop": self._down,
-            "wipe": self._wipe, "expire": self._expire,
+            "wipe": self._wipe,
         }  # fmt: skip
 
     def receive(self, event: Event) -> None:
@@ -363,6 +360,3 @@ class Consumption:
                 self._register(MASTER, group, queue).inherit(register)
         if event.node == MASTER:
             self._replaced = True
-
-    def _expire(self, event: Expire) -> None:
-        self.expired = True

@@ -136,8 +136,7 @@ class Known(Links):
             self.pushes_flushed = found.get("haPushes") == "flushed"
 
     def on_expire(self, event: Expire) -> None:
-        self.stores.expired(event)
-        self.consumption.receive(event)
+        self.stores.expires(event)
         self.logs.expired(event)
 
     def on_start(self, event: Start) -> None:

@@ -22,7 +22,6 @@ Source: HAService.HAClient, which reconnects, waits and asks from its own end; B
 """
 
 import json
-from collections import deque
 from collections.abc import Callable
 
 from ....event_types.client import Info, Ok
@@ -31,7 +30,7 @@ from ....history import MS, UNREADABLE, Event
 from ....judging.law import only
 from ...contract import STORED
 from ...event_types.ha import Diverged
-from ...event_types.log import Append, Audit
+from ...event_types.log import Audit
 from ...law import Law
 from ...settings import Settings, can_replicate, creates_topics, registration_ms
 from ...topology import MASTER, ROGUE
@@ -83,8 +82,6 @@ class LiveConverges(Law):
         self.is_alive = False
         self.impatient = False
         """Whether a client gave up before the master's longest wait."""
-        self.just = deque[tuple[int, int]]()
-        """The master's newest appends: time, ns, and begin."""
         self.may_cut = False
         """Whether reports may pile up until one is cut."""
 
@@ -123,12 +120,6 @@ class LiveConverges(Law):
         if link is None or link.peer == ROGUE or link.first is None or link.valid:
             return
         self.named[link.peer] = event
-
-    @only(node=MASTER)
-    def on_append(self, event: Append) -> None:
-        self.just.append((event.t, event.lo))
-        while self.just[0][0] < event.t - JUST_NS:
-            self.just.popleft()
 
     def end(self, last: Event) -> None:
         slaves = [node for node, each in self.known.config.items() if each.get("brokerRole") == "SLAVE"]
@@ -203,7 +194,7 @@ class LiveConverges(Law):
         for node, audit in final.items():
             if master is None or audit.hi == master.hi or node in self.known.logs.diverged:
                 continue
-            fresh = [lo for t, lo in self.just if t >= audit.t - JUST_NS]
+            fresh = [each.lo for each in self.known.logs.puts if each.t >= audit.t - JUST_NS]
             if not (fresh and min(fresh) <= (audit.hi or 0) < (master.hi or 0)):
                 self.violate(audit, f"{node}'s log ends at {audit.hi}, the master's at {master.hi}", since=since)
 

@@ -50,7 +50,7 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
     def on_deliver(self, event: Deliver) -> None:
         held = self._tested(event.process, event.queue)
         known = self.known.consumption
-        if held is None or event.queue_offset is None or known.lost_from is not None or known.expired:
+        if held is None or event.queue_offset is None or known.lost_from is not None or self.known.stores.expired:
             return
         self.judged += 1
         passes = held.consumed.reader in known.tags and event.queue_offset > held.next

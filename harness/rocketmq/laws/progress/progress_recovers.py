@@ -36,7 +36,7 @@ class ProgressRecovers(NeverMoved):
         if before == ended or consumed is None or answer is None or answer.node != MASTER or answer.offset is None:
             return
         self.taken[key] = ended
-        if known.lost_from is not None or known.expired:
+        if known.lost_from is not None or self.known.stores.expired:
             return
         self.judged += 1
         what = f"the master is back, and {event.group} resumes {event.queue} at {start}"

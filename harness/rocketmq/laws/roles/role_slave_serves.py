@@ -17,7 +17,6 @@ Source: PullMessageProcessor.processRequest (slaveReadEnable) and rejectRequest 
 
 from ....event_types.client import Fail, Invoke, Ok
 from ....judging.law import only
-from ...event_types.log import Expire
 from ...known.calls import Begun
 from ...known.consumed import subscribed
 from ...law import SlaveLaw
@@ -30,13 +29,6 @@ REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED
 
 class RoleSlaveServes(SlaveLaw):
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
-
-    def begin(self) -> None:
-        self.expired: set[str | None] = set()
-
-    def on_expire(self, event: Expire) -> None:
-        """The queues may still have entries for the deleted files."""
-        self.expired.add(event.node)
 
     def _has(self, begun: Begun[Invoke]) -> bool:
         """Whether the slave had received and dispatched the message when the pull began."""
@@ -75,7 +67,9 @@ class RoleSlaveServes(SlaveLaw):
 
     def _reports(self, ok: Ok, offset: int) -> bool:
         """Whether the slave reports that the offset is in its queue."""
-        if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.known.logs.diverged:
+        # Queues may still have entries for files that have expired.
+        unsure = ok.node in self.known.stores.expired or ok.node in self.known.logs.diverged
+        if ok.lo is None or ok.hi is None or unsure:
             return False
         return ok.lo <= offset < ok.hi
 
