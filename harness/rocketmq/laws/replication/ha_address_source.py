@@ -22,7 +22,6 @@ updateMasterHAServerAddrPeriodically), BrokerStartup, HAService.HAClient.connect
 from ....event_types.client import Fail, Ok
 from ....event_types.node import Start
 from ....history import MS, Event
-from ... import topology
 from ...event_types.ha import Connect
 from ...event_types.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
@@ -30,7 +29,7 @@ from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import registration_answer
 from ...law import SlaveLaw
 from ...settings import refuses_reads, registered_address
-from ...topology import MASTER, ROGUE
+from ...topology import MASTER, ROGUE, ha_link
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 """The HA client's wait between two attempts, its timeout, and a poll."""
@@ -105,7 +104,7 @@ class HaAddressSource(SlaveLaw):
             self._expect_connect(node, event)
 
     def _expect_connect(self, node: str, event: Event) -> None:
-        targets = MASTER, node, _link(node)
+        targets = MASTER, node, ha_link(node)
         if not self.known.disturbances.is_disturbed(*targets):
             self.pending.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
 
@@ -141,7 +140,3 @@ class HaAddressSource(SlaveLaw):
     def end(self, last: Event) -> None:
         self.pending.report_missed(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
-
-
-def _link(slave: str) -> str:
-    return topology.HA_LINKS[topology.SLAVES.index(slave)] if slave in topology.SLAVES else ""

@@ -22,7 +22,7 @@ from ...event_types.ha import Close, Connect, Report
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 from ...settings import can_replicate
-from ...topology import HA_LINKS, MASTER, ROGUE, SLAVES
+from ...topology import MASTER, ROGUE, SLAVES, ha_link
 from ..liveness.live_newcomers import is_crowd
 
 RECONNECT_MS = 5_000
@@ -92,8 +92,7 @@ class HaAdmitsSlave(Law):
             for slave in sorted(up.intersection(SLAVES) - set(self.due)):
                 if not self._has_reported(slave, closing) and self._is_configured(slave):
                     bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
-                    link = HA_LINKS[SLAVES.index(slave)]
-                    self.due.begin(slave, t, bound + self.known.healthy_ns, slave, MASTER, link)
+                    self.due.begin(slave, t, bound + self.known.healthy_ns, slave, MASTER, ha_link(slave))
 
     def _has_reported(self, slave: str, closing: str) -> bool:
         """Whether the last connection on which the present incarnation reported is open, and is not the closing one."""

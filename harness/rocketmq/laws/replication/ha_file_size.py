@@ -18,7 +18,7 @@ from ...event_types.ha import Close, Connect
 from ...event_types.log import Audit
 from ...law import Law
 from ...settings import HOUSEKEEPING
-from ...topology import HA_LINKS, MASTER, SLAVES
+from ...topology import MASTER, SLAVES, ha_link
 
 SETTING = "mappedFileSizeCommitLog"
 
@@ -56,7 +56,7 @@ class HaFileSize(Law):
         # A silent master is another reason: because of a fault, or a refused first report.
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
             return
-        if self.known.disturbances.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
+        if self.known.disturbances.is_undisturbed(began, slave, MASTER, ha_link(slave)):
             self.stopped.setdefault((slave, self.known.nodes.ended(slave)), event.link)
 
     @only(node=SLAVES)

@@ -104,7 +104,7 @@ class HaFrameFinished(Law):
         since, link = event.t - STUCK_NS, self.known.links.get(label)
         if writer.since > since or link is None or link.peer not in topology.SLAVES:
             return
-        way = topology.HA_LINKS[topology.SLAVES.index(link.peer)]
+        way = topology.ha_link(link.peer)
         if self._is_unfinished(label, writer) and self.known.disturbances.is_undisturbed(since, way, MASTER, link.peer):
             self.judged += 1
             what = f"{label}: {writer.pieces} bytes of a frame were sent, and the rest never was"

@@ -20,13 +20,12 @@ from ....event_types.client import Fail, Info, Invoke, Ok
 from ....event_types.node import Config
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ... import topology
 from ...event_types.ha import Close, Frame, Partial
 from ...event_types.log import Append, Flush
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 from ...settings import line
-from ...topology import MASTER
+from ...topology import MASTER, SLAVES, ha_link
 
 WRITER_WAIT_NS = 100 * MS
 ROUND_NS = 10 * MS
@@ -52,7 +51,7 @@ class RoleFanOut(Law):
         self.waiting: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
-        if event.node in topology.SLAVES:
+        if event.node in SLAVES:
             self.slaves.append(event.node)
         self.applicable = len(self.slaves) > 1
 
@@ -96,10 +95,10 @@ class RoleFanOut(Law):
         link = self.known.links[label]
         if not link.open or link.peer not in self.slaves:
             return False
-        return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
+        return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, ha_link(link.peer))
 
     def _is_another_struck(self, slave: str) -> bool:
-        return any(self.known.disturbances.is_disturbed(each, _ha_link(each)) for each in self.slaves if each != slave)
+        return any(self.known.disturbances.is_disturbed(each, ha_link(each)) for each in self.slaves if each != slave)
 
     def _expect_push(self, ready: list[str], t: int) -> None:
         for link in ready:
@@ -107,7 +106,7 @@ class RoleFanOut(Law):
                 continue
             slave, settled = self._peer(link), t - self.known.links[link].since
             bound = WRITER_WAIT_NS + self.known.instant_ns
-            self.pushes.begin(link, t, bound, MASTER, slave, _ha_link(slave), settled=settled)
+            self.pushes.begin(link, t, bound, MASTER, slave, ha_link(slave), settled=settled)
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
@@ -164,7 +163,3 @@ class RoleFanOut(Law):
 
 def _waits(call: Invoke) -> bool:
     return call.f == "send" and bool(call.waits)
-
-
-def _ha_link(slave: str) -> str:
-    return topology.HA_LINKS[topology.SLAVES.index(slave)]

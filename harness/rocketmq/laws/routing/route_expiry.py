@@ -19,13 +19,12 @@ Abstains when:
 Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController.registerBrokerAll.
 """
 
-import json
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 
 from ....event_types.client import Route
 from ....history import MS, Event
 from ....judging.law import only
+from ....texts.content import payload
 from ...event_types.metadata import Table
 from ...known.deadlines import spent_ns
 from ...law import Law
@@ -54,7 +53,7 @@ class RouteExpiry(Law):
     @only("brokers", node=NAMES)
     def on_table(self, event: Table) -> None:
         if NAMES not in self.known.nodes.down:
-            listed = _table(event.detail or "{}")
+            listed = _listed(payload(event.detail).values())
             for node in self.known.registering:
                 self._judge(event, node, listed)
 
@@ -64,7 +63,7 @@ class RouteExpiry(Law):
             return
         if disturbances.unavailable_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
-        listed = _route(event.detail or "{}")
+        listed = _listed([payload(event.detail)])
         for node in self.known.registering:
             if node in NODES and (node in self.known.nodes.down or self._is_routed(node)):
                 self._judge(event, node, listed)
@@ -149,12 +148,5 @@ def _link(node: str) -> str:
     return f"names-{node}"
 
 
-@lru_cache(maxsize=256)
-def _table(detail: str) -> Listed:
-    names: Mapping[str, Mapping[str, str]] = json.loads(detail)
-    return {node: int(number) for brokers in names.values() for number, node in brokers.items()}
-
-
-@lru_cache(maxsize=256)
-def _route(detail: str) -> Listed:
-    return {node: int(number) for number, node in json.loads(detail).items()}
+def _listed(routes: Iterable[Mapping[str, str]]) -> Listed:
+    return {node: int(number) for nodes in routes for number, node in nodes.items()}
