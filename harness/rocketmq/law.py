@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 
+from ..history import Event
 from ..judging import law
 from .known.model import Known
 from .settings import Settings
@@ -34,6 +35,12 @@ class Law(law.Law):
             cls.id = cls.__dict__.get("id", id_)
             cls.promise = cls.__dict__.get("promise", promise[0].upper() + promise[1:])
             cls.source = cls.__dict__.get("source", source.removesuffix("."))
+
+    def end(self, last: Event) -> None:
+        """Deadlines that the law has missed by then count."""
+        for each in self.known.deadlines:
+            if each.law is self:
+                each.report_missed(last)
 
 
 class SlaveLaw(Law):

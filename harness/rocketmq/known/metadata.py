@@ -8,12 +8,11 @@ without RocketMQ's wrapper object.
 Left out: RocketMQ 5's further tables. Source: SlaveSynchronize.syncAll.
 """
 
-import json
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from ...history import MS
+from ...texts.content import payload
 from ..event_types.metadata import Register, Table
 
 TOPICS, OFFSETS, DELAYS, GROUPS = STEPS = ("topics", "offsets", "delays", "groups")
@@ -38,14 +37,9 @@ Name = tuple[str, str]
 
 
 def entries(table: Table) -> Mapping[str, Any]:
-    """The entries of a ``table`` event; ValueError for text that is not JSON."""
-    return _entries(table.detail or "{}", BODIES.get(table.f or "", ""))
-
-
-@lru_cache(maxsize=256)
-def _entries(detail: str, body: str) -> Mapping[str, Any]:
-    content = json.loads(detail)
-    found: Mapping[str, Any] = content.get(body, content)
+    """The entries of a ``table`` event."""
+    content = payload(table.detail)
+    found: Mapping[str, Any] = content.get(BODIES.get(table.f or "", ""), content)
     return found
 
 
@@ -60,13 +54,7 @@ def holds(table: Table, name: str) -> bool:
 
 def registration_answer(register: Register) -> Mapping[str, str]:
     """The ``master`` and ``ha`` nodes in a name server's answer to a registration, if it has them."""
-    return _registration_answer(register.detail or "{}")
-
-
-@lru_cache(maxsize=64)
-def _registration_answer(detail: str) -> Mapping[str, str]:
-    found: Mapping[str, str] = json.loads(detail)
-    return found
+    return payload(register.detail)
 
 
 def topic_of(queue: str | None) -> str:

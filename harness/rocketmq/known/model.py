@@ -146,7 +146,7 @@ class Known(Links):
         self.copies.started(node)
         is_image = self.stores.replaced.get(node) == "image"
         self.stores.started(event, self.logs.ends.get(node, 0))
-        self.consumption.receive(event)
+        self.consumption.started(event)
         self.derived_under.started(event, self.config)
         self.lost_undetected.started(event)
         self.dispatched.started(event)
@@ -182,7 +182,7 @@ class Known(Links):
         self.tables.ended(event)
         self.copies.ended(node)
         self.stores.ended(event)
-        self.consumption.receive(event)
+        self.consumption.ended(event)
         self.lost_undetected.crashed(event)
         self.dispatched.ended(event)
         self.reported.pop(node, None)
@@ -196,7 +196,7 @@ class Known(Links):
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
         self.tables.wiped(event)
-        self.consumption.receive(event)
+        self.consumption.wiped(event)
         self.derived_under.wiped(event)
         self.lost_undetected.wiped(event)
         self.positions.wiped()
@@ -208,22 +208,23 @@ class Known(Links):
     def on_register(self, event: Register) -> None:
         self.naming.register(event)
 
-    def on_assign(self, event: Assign | Route) -> None:
-        self.consumption.receive(event)
+    def on_assign(self, event: Assign) -> None:
+        self.consumption.assigned(event)
 
-    on_route = on_assign
+    def on_route(self, event: Route) -> None:
+        self.consumption.routed(event)
 
     def on_consumer(self, event: Consumer) -> None:
-        self.consumption.receive(event)
+        self.consumption.comes_or_goes(event)
         self.tables.comes(event)
 
     def on_sync(self, event: Sync) -> None:
-        self.consumption.receive(event)
+        self.consumption.synced(event)
         self.copies.synced(event)
         self.tables.synced(event)
 
     def on_persist(self, event: Persist) -> None:
-        self.consumption.receive(event)
+        self.consumption.persisted(event)
         self.tables.persisted(event)
 
     def on_table(self, event: Table) -> None:
@@ -234,10 +235,13 @@ class Known(Links):
         self.tables.begins(event)
         self.in_flight.invoked(event)
         self.sent.invoked(event)
-        self._consume(event)
+        # Calls of producers and plain readers do not concern a group.
+        if event.group is not None:
+            self.consumption.begins(event)
 
     def on_fail(self, event: Fail | Info | Ok) -> None:
-        self._consume(event)
+        if event.group is not None:
+            self.consumption.ends(event)
         self.in_flight.ended(event)
         self.tables.ends(event)
         self.calls.ended(event)
@@ -255,7 +259,8 @@ class Known(Links):
         self.calls.delivered(event)
         if self.calls.is_current(event):
             self.positions.seen(event)
-        self._consume(event)
+        if event.group is not None:
+            self.consumption.delivered(event)
 
     def on_try(self, event: Try) -> None:
         self.calls.tried(event)
@@ -272,11 +277,6 @@ class Known(Links):
     def on_decide(self, event: Decide) -> None:
         self.sent.decided(event)
         self.calls.questioned(event)
-
-    def _consume(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
-        """Calls of producers and plain readers do not concern a group."""
-        if event.group is not None:
-            self.consumption.receive(event)
 
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:

@@ -96,9 +96,6 @@ class GroupListed(Law):
     def on_mark(self, event: Mark) -> None:
         self.pending.report_missed(event)
 
-    def end(self, last: Event) -> None:
-        self.pending.report_missed(last)
-
     def on_consumer(self, event: Consumer) -> None:
         self.pending.report_missed(event)
         if event.status == "on":

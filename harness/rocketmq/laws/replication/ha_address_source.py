@@ -138,5 +138,5 @@ class HaAddressSource(SlaveLaw):
         return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
-        self.pending.report_missed(last)
+        super().end(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)

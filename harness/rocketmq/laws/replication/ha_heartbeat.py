@@ -88,9 +88,6 @@ class HaHeartbeat(Law):
             self.reported.pop(event.link, None)
         self.beats.close(event, (event.link, event.side))
 
-    def end(self, last: Event) -> None:
-        self.beats.close_all(last)
-
     def _begin(self, end: End, node: str, t: int) -> None:
         self.beats.begin(end, t, configured_ns(self.known, node, "haSendHeartbeatInterval"), node=node)
 

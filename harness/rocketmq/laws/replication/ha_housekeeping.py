@@ -81,7 +81,7 @@ class HaHousekeeping(Law):
             self.early.append((due.node, event, text, due.since))
 
     def end(self, last: Event) -> None:
-        self.silence.close_all(last)
+        super().end(last)
         for node, event, text, received_at in self.early:
             if not self.known.nodes.ended_within(node, event.t, LEAVING_NS):
                 self.violate(event, text, since=received_at)

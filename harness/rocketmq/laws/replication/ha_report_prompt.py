@@ -71,10 +71,6 @@ class HaReportPrompt(Law):
         self.reports.close(event, event.link)
         self.frames.close(event, event.link)
 
-    def end(self, last: Event) -> None:
-        self.reports.close_all(last)
-        self.frames.close_all(last)
-
     def _silent(self, event: Event, link: str, due: Deadline) -> None:
         self.frames.pop(link, None)
         silent = (event.t - due.since) // MS

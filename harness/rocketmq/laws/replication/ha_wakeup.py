@@ -91,9 +91,6 @@ class HaWakeup(Law):
     def on_close(self, event: Close) -> None:
         self.new.close(event, event.link)
 
-    def end(self, last: Event) -> None:
-        self.new.close_all(last)
-
     def _late(self, event: Event, link: str, due: Deadline) -> None:
         at, late = self.known.links[link].following, (event.t - due.since) // MS
         self.violate(event, f"{link}: new data at {at} was not pushed for {late} ms", since=due.since)

@@ -157,9 +157,6 @@ class RoleFanOut(Law):
         self.pushes.report_missed(event)
         self.pushes.pop(event.link, None)
 
-    def end(self, last: Event) -> None:
-        self.pushes.report_missed(last)
-
 
 def _waits(call: Invoke) -> bool:
     return call.f == "send" and bool(call.waits)

@@ -108,10 +108,6 @@ class RouteReported(Law):
     def on_wipe(self, event: Wipe) -> None:
         self.topics = dict.fromkeys(self.topics, UNKNOWN)
 
-    def end(self, last: Event) -> None:
-        self.unregistered.report_missed(last)
-        self.next.report_missed(last)
-
     def _period_ms(self, node: str) -> int:
         return registration_ms(self.known.registering[node])
 
