@@ -65,6 +65,11 @@ class Send:
         self.passed_by = False
         """It was answered without a turn in the queue of waiting sends."""
 
+    @property
+    def began_ns(self) -> int:
+        """When the master stored it; when the call began if that was not recorded."""
+        return self.invoked_ns if self.appended_ns is None else self.appended_ns
+
     def turn_ns(self) -> int | None:
         """When every waiting send that was stored before this one had been answered; None if unknown."""
         before = self.before

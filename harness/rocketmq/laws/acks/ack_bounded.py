@@ -25,7 +25,7 @@ class AckBounded(AnswerTimes):
 
     def deadline(self, call: Send) -> Deadline | None:
         known = line(self.known.config.get(MASTER, {}))
-        since_ns: int | None = call.invoked_ns if call.appended_ns is None else call.appended_ns
+        since_ns: int | None = call.began_ns
         if call.waits and known.most_from_turn and self.known.needed:
             since_ns = call.turn_ns()
         return None if since_ns is None else Deadline(since_ns, self._longest_ms(known) * MS)

@@ -27,13 +27,12 @@ class AckNoWait(AnswerTimes):
         known = self.known
         if call.waits and known.needed:
             return None
-        since_ns = call.invoked_ns if call.appended_ns is None else call.appended_ns
-        if all(known.disturbances.is_unaffected(target, since_ns) for target in REPLICATION):
+        if all(known.disturbances.is_unaffected(target, call.began_ns) for target in REPLICATION):
             return None
         if call.waits and known.sync_flush:
             flushed_ns = self.flushed_ns(call)
             return None if flushed_ns is None else Deadline(flushed_ns, 0)
-        return Deadline(since_ns, 0)
+        return Deadline(call.began_ns, 0)
 
     def promised(self, deadline: Deadline) -> str:
         return "it had no slave to wait for"

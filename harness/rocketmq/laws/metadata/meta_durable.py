@@ -27,17 +27,16 @@ from ...known.copies import Sighting
 from ...known.metadata import (
     DONE,
     GROUPS,
-    MISSING,
     OFFSETS,
     STEPS,
     TOPICS,
     Name,
     entries,
-    holds,
 )
 from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, CopiesLaw
 
+AFTER = " after its restart"
 FLUSHED_NS = 1_000 * MS
 """The time of a save to reach the disk."""
 
@@ -183,12 +182,7 @@ class MetaDurable(CopiesLaw):
         node, table = event.node, event.f
         if node not in self.slaves:
             return
-        names = sorted(name for name in self._pending(node) if name[0] == table)
-        if names:
-            self.judged += 1
-        for name in names:
-            if not holds(event, name[1]):
-                self.suspect(event, name, f"{node}'s {table} lack {name[1]} after its restart")
+        self.check_table(event, self._pending(node), AFTER)
         before = self.before.pop((node, table), None)
         if before is not None:
             self._compare(before, event)
@@ -218,19 +212,14 @@ class MetaDurable(CopiesLaw):
     @only("pull", "query", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         needs = self._needed(event)
-        if needs:
-            self.judged += 1
-            if event.f == "query" and event.queue_offset is None:
-                self._suspect_answer(event, needs[0])
+        self.judged += bool(needs)
+        if needs and event.f == "query" and event.queue_offset is None:
+            what = f"{event.node} answered {event.status}{AFTER}, and had synced {needs[0][1]}"
+            self.suspect(event, needs[0], what)
 
     @only("pull", "query", but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
-        needs = self._needed(event)
-        if needs:
-            self.judged += 1
-        for name in needs:
-            if name[0] == MISSING.get(event.status):
-                self._suspect_answer(event, name)
+        self.check_answer(event, self._needed(event), AFTER)
 
     def _pending(self, node: str) -> Iterator[Name]:
         return (name for name, saved in self.pending.get(node, {}).items() if not saved.sighting.is_broken)
@@ -246,6 +235,3 @@ class MetaDurable(CopiesLaw):
         if event.f == "pull":
             needs = ((TOPICS, topic), (GROUPS, call.group or ""))
         return [name for name in self._pending(event.node) if name in needs]
-
-    def _suspect_answer(self, event: Fail | Ok, name: Name) -> None:
-        self.suspect(event, name, f"{event.node} answered {event.status} after its restart, and had synced {name[1]}")
