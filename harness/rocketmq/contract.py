@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from .settings import Settings
 from .topology import MASTER
 
 MUST_SURVIVE = "must-survive"
@@ -113,6 +114,12 @@ def must(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
     :data:`STORED`, REFUSED or UNKNOWN; ``fault``: one of :data:`FAULTS`. KeyError if no row matches.
     """
     return _row(role, replicas, flush, waits, status, fault).must
+
+
+def must_with(settings: Settings, copies: int, waits: bool, status: str, fault: str) -> str:
+    """:func:`must` for a master with these settings, whose answer promises so many slaves' ``copies``."""
+    role, flush = settings.get("brokerRole", "ASYNC_MASTER"), settings.get("flushDiskType", "ASYNC_FLUSH")
+    return must(str(role), copies + 1, str(flush), waits, status, fault)
 
 
 def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> Row:

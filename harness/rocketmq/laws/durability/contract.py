@@ -23,7 +23,6 @@ from ....judging.law import DURABILITY, only
 from ... import contract
 from ...event_types.log import Append
 from ...law import Law
-from ...settings import promised_slaves
 from ...topology import MASTER
 from ..acks.ack_refused_is_absent import leaves_open
 
@@ -104,27 +103,16 @@ class Contract(Law):
                 is_own = (record.queue or "").startswith(OWN_EVENTS)
                 if message is not None and message not in self.sent and not is_own:
                     self.violate(record, f"{record.node} holds {message}, which nobody sent")
-        settings = self.known.config.get(MASTER, {})
-        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
-        asked = (role, promised_slaves(settings), flush)
         for message, sent in self.sent.items():
-            self._judge(message, sent, held, *asked)
+            self._judge(message, sent, held)
 
-    def _judge(
-        self,
-        message: str | None,
-        sent: Sent,
-        held: Mapping[str, Mapping[str | None, Event]],
-        role: str,
-        copies: int,
-        flush: str,
-    ) -> None:
+    def _judge(self, message: str | None, sent: Sent, held: Mapping[str, Mapping[str | None, Event]]) -> None:
         self.judged += 1
         happened = self.known.stores.since(sent.happened, sent.lo)
-        if not sent.copied:
-            copies = 0
+        copies = self.known.needed if sent.copied else 0
         fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == len(self.known.slaves))
-        must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
+        settings = self.known.config.get(MASTER, {})
+        must = contract.must_with(settings, copies, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]
         anywhere = on_master or any(message in records for records in held.values())
         if must == contract.MAY_VANISH:

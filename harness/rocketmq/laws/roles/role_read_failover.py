@@ -79,7 +79,6 @@ class RoleReadFailover(MetadataLaw):
         """By slave and table: when it sent the request that fetched it, ns."""
         self.inherited: list[int] = []
         """For a promoted master: when it requested its tables as a slave, ns."""
-        self._asked: dict[tuple[str, str], int] = {}
 
     def on_assign(self, event: Assign) -> None:
         key = (event.group, event.queue)
@@ -171,11 +170,9 @@ class RoleReadFailover(MetadataLaw):
             self.unrouted_at = event.t
 
     def on_sync(self, event: Sync) -> None:
-        step = (event.node, event.f)
-        if event.status == "asked":
-            self._asked[step] = event.t
-        elif event.status in ARRIVED:
-            self.synced[step] = self._asked.pop(step, event.t)
+        if event.status in ARRIVED:
+            asked = self.known.tables.asked(event.node, event.f)
+            self.synced[event.node, event.f] = event.t if asked is None else asked.t
 
     def on_wipe(self, event: Wipe) -> None:
         """A promoted master has the tables that it last fetched as a slave."""

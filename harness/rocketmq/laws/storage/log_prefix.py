@@ -29,10 +29,7 @@ class LogPrefix(Law):
             self.audit = event.audit
             self.seen = {}
         node = event.node
-        mine = self.seen.get(node)
-        if mine is None:
-            mine = self.seen[node] = {}
-        mine[event.lo] = event
+        self.seen.setdefault(node, {})[event.lo] = event
         if node != MASTER:
             masters = self.seen.get(MASTER)
             if masters is not None:
