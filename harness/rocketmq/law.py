@@ -8,10 +8,13 @@ from collections.abc import Mapping
 
 from ..history import Event
 from ..judging import law
+from ..judging.law import EventFilter
 from .known.model import Known
 from .settings import Settings
-from .topology import OTHER
+from .topology import MASTER, OTHER
 
+MASTER_ENDS = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
+"""What laws about the master's return await."""
 STATED = re.compile(r"``([a-z-]+)``: (.+?)\n\n.+\nSource: (.+)", re.DOTALL)
 """A law's module docstring: its id, its promise, and at the end its source."""
 

@@ -113,7 +113,7 @@ class InFlight:
         if event.node != MASTER:
             return
         client = self._clients.setdefault(event.process, Client())
-        is_up = self._known.nodes.is_up(MASTER)
+        is_up = MASTER in self._known.up
         if not client.in_flight:
             client.burst = 0
         if client.known_good_ns is None:

@@ -49,7 +49,7 @@ class Known(Links):
         self.slaves: dict[str, Settings] = {}
         self.registering: dict[str, Settings] = {}
         """Brokers that know a name server; their slaves sync their tables."""
-        self.nodes, self.stores, self.audits = Nodes(), Stores(), Audits()
+        self.nodes, self.stores, self.audits = Nodes(self.up), Stores(), Audits()
         self.logs, self.dispatched, self.lost_undetected = Logs(self), Dispatched(self), LostUndetected()
         self._blind = "append" not in self.observes
         self.calls, self.in_flight = Calls(self), InFlight(self)
@@ -174,8 +174,8 @@ class Known(Links):
     def on_crash(self, event: Crash | Stop) -> None:
         self._disturb(event)
         node = event.node
-        self.logs.ended(event, self.nodes.is_up(node))
-        if node == MASTER and self.nodes.is_up(node):
+        self.logs.ended(event, node in self.up)
+        if node == MASTER and node in self.up:
             self.coverage.master_ended()
         self.naming.ended(event)
         self.nodes.end(event)

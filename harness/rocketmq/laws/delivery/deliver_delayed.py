@@ -25,7 +25,7 @@ from ....judging.law import EventFilter, only
 from ....texts.content import level_of, payload
 from ...contract import EXPIRE, LIED, WIPE
 from ...event_types.log import Append, Audit
-from ...law import Law
+from ...law import MASTER_ENDS, Law
 from ...settings import version
 from ...topology import MASTER
 
@@ -49,10 +49,7 @@ def delays_ms(levels: str) -> tuple[int, ...]:
 
 class DeliverDelayed(Law):
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
-    awaits = {
-        **dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,)))),
-        "audit": EventFilter(frozenset({"final"}), frozenset((MASTER,))),
-    }  # fmt: skip
+    awaits = {**MASTER_ENDS, "audit": EventFilter(frozenset({"final"}), frozenset((MASTER,)))}
     timed = True
 
     def begin(self) -> None:

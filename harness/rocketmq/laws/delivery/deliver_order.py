@@ -46,8 +46,6 @@ class DeliverOrder(Law):
         self.readings.pop((event.process, event.queue), None)
 
     def on_deliver(self, event: Deliver) -> None:
-        if event.queue_offset is None:
-            return
         self.judged += 1
         self._judge_order(event, event.queue_offset)
         self._judge_offset(event, event.queue_offset)

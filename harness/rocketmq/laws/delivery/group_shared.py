@@ -64,8 +64,6 @@ class GroupShared(Law):
 
     @only("clustering")
     def on_consumer(self, event: Consumer) -> None:
-        if event.group is None:
-            return
         self._judge_all(event)
         group = self.groups.setdefault(event.group, Group())
         group.changed, group.is_judged = event.t, False

@@ -22,8 +22,7 @@ class ProgressAsCommitted(Law):
         self.groups: set[str] = set()
 
     def on_consumer(self, event: Consumer) -> None:
-        if event.group is not None:
-            self.groups.add(event.group)
+        self.groups.add(event.group)
 
     @only("offsets")
     def on_table(self, event: Table) -> None:

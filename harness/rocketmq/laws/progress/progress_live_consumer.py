@@ -18,9 +18,9 @@ Source: ProcessQueue; RemoteBrokerOffsetStore.persistAll, MQClientInstance.persi
 
 from ....event_types.client import Assign, Consumer, Deliver
 from ....history import MS, Event
-from ....judging.law import EventFilter
 from ...known.consumed import Assignment
 from ...known.consumption import COMMIT_NS
+from ...law import MASTER_ENDS
 from ...topology import MASTER
 from ..delivery.never_moved import NeverMoved
 from .shown_progress import ShownProgress
@@ -32,7 +32,7 @@ TARGETS = (MASTER, f"client-{MASTER}")
 
 class ProgressLiveConsumer(NeverMoved, ShownProgress):
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
-    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
+    awaits = MASTER_ENDS
     timed = True
 
     def begin(self) -> None:

@@ -14,8 +14,9 @@ Source: BrokerController.initialize (consumerOffsetManager.persist every flushCo
 """
 
 from ....history import Event
-from ....judging.law import DURABILITY, EventFilter
+from ....judging.law import DURABILITY
 from ...known.registers import NONE
+from ...law import MASTER_ENDS
 from ...topology import MASTER
 from .shown_progress import ShownProgress
 
@@ -23,7 +24,7 @@ from .shown_progress import ShownProgress
 class ProgressPersisted(ShownProgress):
     kind = DURABILITY
     needs = frozenset({"invoke", "ok", "crash", "table"})
-    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
+    awaits = MASTER_ENDS
 
     def check_shown(self, event: Event) -> None:
         if event.node != MASTER:

@@ -21,18 +21,13 @@ from ....event_types.node import Start
 from ....history import Event
 from ....judging.law import EVERY, EventFilter, only
 from ...event_types.metadata import Table
-from ...law import SlaveLaw
+from ...law import MASTER_ENDS, SlaveLaw
 from ...topology import MASTER, NODES
 
 
 class RoleNoTakeover(SlaveLaw):
     needs = frozenset({"config", "start", "invoke", "ok"})
-    awaits = {
-        "crash": EventFilter(nodes=frozenset({MASTER})),
-        "stop": EventFilter(nodes=frozenset({MASTER})),
-        "route": EVERY,
-        "table": EventFilter(frozenset({"brokers"})),
-    }
+    awaits = {**MASTER_ENDS, "route": EVERY, "table": EventFilter(frozenset({"brokers"}))}
 
     def begin(self) -> None:
         self.is_back = False
