@@ -65,8 +65,6 @@ class Consumption:
         self.lost_from: int | None = None
         """The lowest end of all truncations of the master's log; None: it lost nothing."""
         self._replaced = False
-        self._queries: dict[int | None, int] = {}
-        self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
         self._observed: tuple[int, list[Observation]] = (-1, [])
 
@@ -118,7 +116,8 @@ class Consumption:
             if event.f != "query":
                 return []
             register = self._register(node, group, queue)
-            possible = register.possible_since(self._queries.get(event.op, event.t))
+            begun = self.known.calls.begun(event)
+            possible = register.possible_since(event.t if begun is None else begun.call.t)
             seen = NONE if event.queue_offset is None else event.queue_offset
             return [Observation(group, queue, seen, register, possible)]
         if event.f != OFFSETS:
@@ -172,10 +171,6 @@ class Consumption:
             self.touched[event.node] = event.t
         if event.f == "commit":
             self._commit(event)
-        elif event.f == "query":
-            self._queries[event.op] = event.t
-        elif event.f == "pull":
-            self._pulls[event.op] = event.asked_from or 0
 
     def _commit(self, event: Invoke) -> None:
         node, group, queue, offset = event.node, event.group or "", event.queue or "", event.queue_offset or 0
@@ -203,11 +198,9 @@ class Consumption:
                 (seen,) = self.observations(event)
                 answer = Answer(event.node, event.queue_offset, seen.possible)
                 self._answers[event.process, event.queue or ""] = answer
-            self._queries.pop(event.op, None)
-        elif event.f == "pull":
-            asked = self._pulls.pop(event.op, None)
-            if event.queue_offset is not None:
-                self._pulled(event, event.queue_offset, asked)
+        elif event.f == "pull" and event.queue_offset is not None:
+            begun = self.known.calls.begun(event)
+            self._pulled(event, event.queue_offset, None if begun is None else begun.call.asked_from or 0)
 
     def _pulled(self, event: Ok | Fail | Info, position: int, asked: int | None) -> None:
         consumed = self._consumed(event)

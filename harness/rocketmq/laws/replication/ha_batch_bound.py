@@ -16,20 +16,14 @@ class HaBatchBound(Law):
     kind = CONVENTION
     needs = frozenset({"config", "frame"})
 
-    def begin(self) -> None:
-        self.batch = 0
-        self.file_size = 0
-
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
         lo, hi = event.lo, event.hi
         if lo == hi:
             return
-        if not self.batch:
-            self.batch = self.known.setting(MASTER, "haTransferBatchSize")
-            self.file_size = self.known.setting(MASTER, "mappedFileSizeCommitLog")
+        batch, size = (self.known.setting(MASTER, key) for key in ("haTransferBatchSize", "mappedFileSizeCommitLog"))
         self.judged += 1
-        if hi - lo > self.batch:
-            self.violate(event, f"{event.link}: a body of {hi - lo} bytes, the batch is {self.batch}")
-        if lo // self.file_size != (hi - 1) // self.file_size:
-            self.violate(event, f"{event.link}: [{lo}, {hi}) crosses a boundary of files of {self.file_size} bytes")
+        if hi - lo > batch:
+            self.violate(event, f"{event.link}: a body of {hi - lo} bytes, the batch is {batch}")
+        if lo // size != (hi - 1) // size:
+            self.violate(event, f"{event.link}: [{lo}, {hi}) crosses a boundary of files of {size} bytes")

@@ -21,7 +21,6 @@ class StoreTimeOrdered(Law):
     needs = frozenset({"record"})
 
     def begin(self) -> None:
-        self.times_set = 0
         self.stored: dict[tuple[int | None, str | None], int | None] = {}
         """By record: the setting under which it was stored, after the first one. None: one of two."""
         self.just_set = False
@@ -29,12 +28,11 @@ class StoreTimeOrdered(Law):
 
     @only(node=MASTER)
     def on_clock(self, event: Clock) -> None:
-        self.times_set += 1
         self.just_set = True
 
     @property
     def settings(self) -> int:
-        return self.times_set + self.known.stores.promotions
+        return len(self.known.clocks.get(MASTER, ())) + self.known.stores.promotions
 
     @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:
