@@ -7,6 +7,7 @@ the sends in flight and the clients. Left out: sends to other nodes, and message
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...event_types.client import Fail, Info, Invoke, Ok
@@ -32,15 +33,13 @@ def requests(call: Invoke) -> int:
     return 1 + int(payload(call.detail).get("size", 0)) // REQUEST_BYTES
 
 
+@dataclass(slots=True, eq=False)
 class Client:
-    __slots__ = ("burst", "in_flight", "known_good_ns")
-
-    def __init__(self) -> None:
-        self.in_flight = 0
-        self.burst = 0
-        """Calls since it last had none in flight, a large one counted as several."""
-        self.known_good_ns: int | None = None
-        """The time of its last answer before this burst, or of the beginning of its connection."""
+    in_flight: int = 0
+    burst: int = 0
+    """Calls since it last had none in flight, a large one counted as several."""
+    known_good_ns: int | None = None
+    """The time of its last answer before this burst, or of the beginning of its connection."""
 
 
 class Send:

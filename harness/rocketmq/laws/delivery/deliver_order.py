@@ -12,6 +12,7 @@ Abstains when:
 Source: ProcessQueue; ConsumeQueue, which every broker derives from the same log.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....event_types.client import Assign, Deliver
@@ -25,14 +26,12 @@ class First(NamedTuple):
     node: str | None
 
 
+@dataclass(slots=True, eq=False)
 class Reading:
-    __slots__ = ("began", "least", "op")
-
-    def __init__(self, op: int | None, began: int, least: int) -> None:
-        self.op = op
-        self.began = began
-        """The pull's first event (``seq``)."""
-        self.least = least
+    op: int | None
+    began: int
+    """The pull's first event (``seq``)."""
+    least: int
 
 
 class DeliverOrder(Law):

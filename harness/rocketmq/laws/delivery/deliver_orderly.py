@@ -12,6 +12,7 @@ Source: ConsumeMessageOrderlyService, ProcessQueue.isLockExpired (REBALANCE_LOCK
 """
 
 import json
+from dataclasses import dataclass, field
 
 from ....event_types.client import Assign, Deliver
 from ....history import MS
@@ -27,12 +28,10 @@ Key = tuple[int, str, str]
 """A consumer's process, the queue's broker (empty: the pair's), and the queue."""
 
 
+@dataclass(slots=True, eq=False)
 class Received:
-    __slots__ = ("last", "offsets")
-
-    def __init__(self) -> None:
-        self.last = -1
-        self.offsets: set[int] = set()
+    last: int = -1
+    offsets: set[int] = field(default_factory=set)
 
 
 class DeliverOrderly(Law):

@@ -13,6 +13,7 @@ Source: RebalanceLockManager.tryLockBatch, unlockBatch.
 """
 
 import json
+from dataclasses import dataclass
 
 from ....history import MS
 from ...event_types.groups import Lock
@@ -23,13 +24,11 @@ SLACK_NS = 1_000 * MS
 """Brokers count milliseconds, and expire a lock only after its time."""
 
 
+@dataclass(slots=True, eq=False)
 class Hold:
-    __slots__ = ("ended_at", "until")
-
-    def __init__(self) -> None:
-        self.ended_at = -1
-        self.until = -1
-        """ns; EVER if unknown."""
+    ended_at: int = -1
+    until: int = -1
+    """ns; EVER if unknown."""
 
 
 class GroupLockGiven(Law):

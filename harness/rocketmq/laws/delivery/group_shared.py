@@ -19,6 +19,8 @@ Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEven
 which notifies all members of a change at once; RebalanceImpl.rebalanceByTopic.
 """
 
+from dataclasses import dataclass, field
+
 from ....event_types.client import Assign, Consumer, Route
 from ....history import MS, Event
 from ....judging.law import EVERY, only
@@ -35,20 +37,18 @@ BETWEEN = (HA_LINKS[0], META_LINKS[0])
 """Prefixes of the links between slaves and their master, which consumers do not need."""
 
 
+@dataclass(slots=True, eq=False)
 class Group:
-    __slots__ = ("changed", "freed", "holders", "is_judged", "members", "rerouted", "routes")
-
-    def __init__(self) -> None:
-        self.members: set[int] = set()
-        self.holders: dict[str, set[int]] = {}
-        self.freed: dict[str, int] = {}
-        self.changed = 0
-        """When a member last joined or left, ns."""
-        self.routes: dict[tuple[int, str], str | None] = {}
-        self.rerouted: int | None = None
-        """When a member last received another route, ns."""
-        self.is_judged = False
-        """Since the last change."""
+    members: set[int] = field(default_factory=set)
+    holders: dict[str, set[int]] = field(default_factory=dict)
+    freed: dict[str, int] = field(default_factory=dict)
+    changed: int = 0
+    """When a member last joined or left, ns."""
+    routes: dict[tuple[int, str], str | None] = field(default_factory=dict)
+    rerouted: int | None = None
+    """When a member last received another route, ns."""
+    is_judged: bool = False
+    """Since the last change."""
 
 
 class GroupShared(Law):

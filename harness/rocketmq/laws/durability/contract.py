@@ -16,6 +16,7 @@ Source: docs/contract.md; master/slave replication by design, as RocketMQ's user
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
 from ....history import Event
@@ -30,19 +31,17 @@ OWN_EVENTS = "OFFSET_MOVED_EVENT/"
 """The topic of RocketMQ's own messages, with a group's name as key (PullMessageProcessor)."""
 
 
+@dataclass(slots=True, eq=False)
 class Sent:
-    __slots__ = ("acked_while_diverged", "copied", "happened", "lo", "status", "tries", "waits")
-
-    def __init__(self, waits: bool, happened: int) -> None:
-        self.waits = waits
-        self.tries = 0
-        self.happened = happened
-        """Number of store events before it was stored."""
-        self.status = contract.UNKNOWN
-        self.acked_while_diverged = False
-        self.copied = True
-        """Whether its answer rests on real slaves."""
-        self.lo: int | None = None
+    waits: bool
+    happened: int
+    """Number of store events before it was stored."""
+    tries: int = 0
+    status: str = contract.UNKNOWN
+    acked_while_diverged: bool = False
+    copied: bool = True
+    """Whether its answer rests on real slaves."""
+    lo: int | None = None
 
 
 class Contract(Law):

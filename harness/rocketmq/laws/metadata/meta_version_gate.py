@@ -21,6 +21,7 @@ Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ....event_types.client import Invoke
 from ....event_types.node import Crash, Start, Stop, Wipe
@@ -34,27 +35,23 @@ from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, MetadataLaw
 
 
+@dataclass(slots=True, eq=False)
 class Copy:
-    __slots__ = ("agreed", "applied", "caught_up", "late", "newer", "same")
-
-    def __init__(self) -> None:
-        self.agreed: Agreed | None = None
-        self.newer: int | None = None
-        """When the master saved a newer version, ns."""
-        self.applied: Event | None = None
-        """A step with a pending save."""
-        self.late = False
-        self.caught_up = -1
-        """The event (``seq``) of the late save."""
-        self.same: Event | None = None
+    agreed: Agreed | None = None
+    newer: int | None = None
+    """When the master saved a newer version, ns."""
+    applied: Event | None = None
+    """A step with a pending save."""
+    late: bool = False
+    caught_up: int = -1
+    """The event (``seq``) of the late save."""
+    same: Event | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Answered:
-    __slots__ = ("event", "saves")
-
-    def __init__(self, event: Sync) -> None:
-        self.event = event
-        self.saves = 0
+    event: Sync
+    saves: int = 0
 
 
 class MetaVersionGate(MetadataLaw):

@@ -11,6 +11,8 @@ Abstains when:
 Source: HAConnection.WriteSocketService, lastWriteOver.
 """
 
+from dataclasses import dataclass
+
 from ....history import MS, Event
 from ....judging.law import EventFilter, only
 from ... import topology
@@ -23,16 +25,14 @@ STUCK_NS = 10_000 * MS
 """More than a healed link needs, less than the interval after which a silent peer is dropped."""
 
 
+@dataclass(slots=True, eq=False)
 class Writer:
     """The master's end of a connection with a partly sent frame."""
 
-    __slots__ = ("is_violated", "pieces", "since")
-
-    def __init__(self) -> None:
-        self.pieces = 0
-        self.since = 0
-        """When these last grew, ns."""
-        self.is_violated = False
+    pieces: int = 0
+    since: int = 0
+    """When these last grew, ns."""
+    is_violated: bool = False
 
 
 class HaFrameFinished(Law):

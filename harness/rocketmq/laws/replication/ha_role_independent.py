@@ -11,6 +11,8 @@ Abstains when:
 Source: the design; CommitLog.submitReplicaRequest is the only check of the role in RocketMQ's replication.
 """
 
+from dataclasses import dataclass
+
 from ....event_types.node import Crash, Stop
 from ....history import Event
 from ....judging.law import only
@@ -22,16 +24,14 @@ from ...law import Law
 from ...topology import MASTER
 
 
+@dataclass(slots=True, eq=False)
 class Copy:
     """The range that the master has pushed on one connection."""
 
-    __slots__ = ("blocked", "end", "since")
-
-    def __init__(self, end: int | None, since: int) -> None:
-        self.end = end
-        """None: nothing yet, and the slave has no log."""
-        self.since = since
-        self.blocked = False
+    end: int | None
+    """None: nothing yet, and the slave has no log."""
+    since: int
+    blocked: bool = False
 
 
 class HaRoleIndependent(Law):

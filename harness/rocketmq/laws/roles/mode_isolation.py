@@ -21,6 +21,8 @@ Abstains when:
 Source: the design: brokers of different names share nothing.
 """
 
+from dataclasses import dataclass, field
+
 from ....event_types.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from ....event_types.machine import Fault, Pause, Resume
 from ....event_types.node import Config, Crash, Start, Stop, Wipe
@@ -47,20 +49,18 @@ Key = tuple[str | None, str, str | None]
 """Group, broker name by its master, queue."""
 
 
+@dataclass(slots=True, eq=False)
 class Read:
     """The progress of a group in a queue of a broker name."""
 
-    __slots__ = ("backlog", "following", "pulled", "since", "waiting")
-
-    def __init__(self) -> None:
-        self.following = 0
-        self.since: int | None = None
-        """Since when only the master answers, and suggests itself, ns; None: a slave does."""
-        self.pulled = 0
-        self.waiting: list[tuple[int, int]] = []
-        """Messages stored while another name was lost: queue offset and time, ns."""
-        self.backlog = 0
-        """The offset that it must reach after its master's return; 0: none."""
+    following: int = 0
+    since: int | None = None
+    """Since when only the master answers, and suggests itself, ns; None: a slave does."""
+    pulled: int = 0
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    """Messages stored while another name was lost: queue offset and time, ns."""
+    backlog: int = 0
+    """The offset that it must reach after its master's return; 0: none."""
 
 
 class ModeIsolation(Law):

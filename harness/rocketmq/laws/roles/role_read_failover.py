@@ -22,6 +22,8 @@ Source: MQClientInstance.updateTopicRouteInfoFromNameServer (every 30 s), PullAP
 RouteInfoManager.
 """
 
+from dataclasses import dataclass, field
+
 from ....event_types.client import Assign, Consumer, Fail, Ok, Route
 from ....event_types.machine import Fault, Pause
 from ....event_types.node import Crash, Start, Stop, Wipe
@@ -47,17 +49,15 @@ Key = tuple[str | None, str | None]
 """Group and queue."""
 
 
+@dataclass(slots=True, eq=False)
 class Claim:
     """A group's hold of a queue."""
 
-    __slots__ = ("first", "holders", "met", "since")
-
-    def __init__(self, since: int) -> None:
-        self.holders: set[int | None] = set()
-        self.since = since
-        self.first: int | None = None
-        self.met = True
-        """Whether the expected broker has served it."""
+    since: int
+    holders: set[int | None] = field(default_factory=set)
+    first: int | None = None
+    met: bool = True
+    """Whether the expected broker has served it."""
 
 
 class RoleReadFailover(MetadataLaw):
