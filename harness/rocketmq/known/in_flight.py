@@ -42,27 +42,24 @@ class Client:
     """The time of its last answer before this burst, or of the beginning of its connection."""
 
 
+@dataclass(slots=True, eq=False)
 class Send:
-    __slots__ = (
-        "answered_ns", "appended_ns", "before", "client", "hi", "incarnation", "invoked_ns", "lo", "message", "op",
-        "passed_by", "waits",
-    )  # fmt: skip
-
-    def __init__(self, op: int, message: str | None, invoked_ns: int, waits: bool, client: Client, ended: int) -> None:
-        self.op, self.message, self.client = op, message, client
-        self.incarnation = ended
-        """How many incarnations of the master had ended when the call began."""
-        self.waits = waits
-        self.invoked_ns = invoked_ns
-        self.appended_ns: int | None = None
-        self.lo: int | None = None
-        self.hi: int | None = None
-        self.before: Send | None = None
-        """The last stored waiting send when the master stored this one."""
-        self.answered_ns: int | None = None
-        """The end of its turn; None if unknown, because it had no answer, or one that does not show it."""
-        self.passed_by = False
-        """It was answered without a turn in the queue of waiting sends."""
+    op: int
+    message: str | None
+    invoked_ns: int
+    waits: bool
+    client: Client
+    incarnation: int
+    """How many incarnations of the master had ended when the call began."""
+    appended_ns: int | None = None
+    lo: int | None = None
+    hi: int | None = None
+    before: Send | None = None
+    """The last stored waiting send when the master stored this one."""
+    answered_ns: int | None = None
+    """The end of its turn; None if unknown, because it had no answer, or one that does not show it."""
+    passed_by: bool = False
+    """It was answered without a turn in the queue of waiting sends."""
 
     @property
     def began_ns(self) -> int:
