@@ -47,17 +47,11 @@ class AckUnavailableHonest(Law):
             return
         self.judged += 1
         if expected and event.status == "SLAVE_NOT_AVAILABLE":
-            self.violate(
-                event,
-                f"{event.message}: no slave, says the master, while one was connected and near enough",
-                since=call.call.t,
-            )
+            what = f"{event.message}: no slave, says the master, while one was connected and near enough"
+            self.violate(event, what, since=call.call.t)
         elif not expected and event.status in WAITED:
-            self.violate(
-                event,
-                f"{event.message}: {event.status}, although there was no slave during the whole call",
-                since=call.call.t,
-            )
+            what = f"{event.message}: {event.status}, although there was no slave during the whole call"
+            self.violate(event, what, since=call.call.t)
 
     def _available(self, ok: Ok, call: Begun[Invoke]) -> bool | None:
         """Whether there was a slave during the whole call; None if that changed."""

@@ -34,10 +34,8 @@ class DeliverAtLeastOnce(NeverMoved):
         asked, following = event.asked_from, event.queue_offset
         if asked is not None and following is not None and following < asked:
             self.judged += 1
-            self.violate(
-                event, f"{event.node} sends {event.group} back from {asked} to {following} in {event.queue}, though "
-                "it may only be behind"
-            )  # fmt: skip
+            what = f"{event.node} sends {event.group} back from {asked} to {following} in {event.queue}"
+            self.violate(event, f"{what}, though it may only be behind")
 
     def on_deliver(self, event: Deliver) -> None:
         known = self.known.consumption
@@ -50,7 +48,5 @@ class DeliverAtLeastOnce(NeverMoved):
             return
         self.judged += 1
         if event.queue_offset < held.floor:
-            self.violate(
-                event, f"{event.message}, {event.queue} at {event.queue_offset}, came to {event.group} again, though "
-                f"{held.asked_at} knew that it had gone on to {held.floor}"
-            )  # fmt: skip
+            what = f"{event.message}, {event.queue} at {event.queue_offset}, came to {event.group} again"
+            self.violate(event, f"{what}, though {held.asked_at} knew that it had gone on to {held.floor}")

@@ -112,11 +112,10 @@ class DeliverDelayed(Law):
         since = max(each.value or 0 for each in waited)
         for each in delivered:
             self.judged += 1
-            if (each.value or 0) - since < delay_ms:
-                self.violate(
-                    each, f"{message} came into {each.queue} {(each.value or 0) - since} ms after it was stored; "
-                    f"its delay is {delay_ms} ms", since=None
-                )  # fmt: skip
+            waited_ms = (each.value or 0) - since
+            if waited_ms < delay_ms:
+                what = f"{message} came into {each.queue} {waited_ms} ms after it was stored"
+                self.violate(each, f"{what}; its delay is {delay_ms} ms", since=None)
         went_down = self.stopped_badly or bool(self.known.stores.of_master(0, None))
         if len(delivered) > 1 and not went_down:
             self.violate(end._replace(message=message), f"{message} was delivered {len(delivered)} times", since=None)
@@ -128,10 +127,8 @@ class DeliverDelayed(Law):
         due = max(answered.t + delay_ms * MS, since)
         if end.t - due > LATE_NS:
             self.judged += 1
-            self.violate(
-                end._replace(message=message), f"{message} still waits, though it is due since "
-                f"{(end.t - answered.t) / MS - delay_ms:.0f} ms", since=due
-            )  # fmt: skip
+            what = f"{message} still waits, though it is due since {(end.t - answered.t) / MS - delay_ms:.0f} ms"
+            self.violate(end._replace(message=message), what, since=due)
 
     # Saved positions.
 

@@ -71,7 +71,5 @@ class DeliverOrder(Law):
             return
         cut = self.known.consumption.lost_from
         if cut is None or max(hi, first.hi) <= cut:
-            self.violate(
-                event, f"{event.queue} at {offset} is {event.message} from {event.node}, {first.message} it was "
-                f"from {first.node}, and no crash took that"
-            )  # fmt: skip
+            what = f"{event.queue} at {offset} is {event.message} from {event.node}"
+            self.violate(event, f"{what}, {first.message} it was from {first.node}, and no crash took that")

@@ -192,12 +192,8 @@ class MetaDurable(CopiesLaw):
     def _compare(self, before: Table, after: Table) -> None:
         self.judged += 1
         if (before.counter, before.stamp) != (after.counter, after.stamp):
-            self.violate(
-                after,
-                f"{after.node}'s {after.f} are of version ({after.counter}, {after.stamp}) after its restart, "
-                f"and were of ({before.counter}, {before.stamp})",
-                since=None,
-            )
+            what = f"{after.node}'s {after.f} are of version ({after.counter}, {after.stamp}){AFTER}"
+            self.violate(after, f"{what}, and were of ({before.counter}, {before.stamp})", since=None)
         found = entries(after)
         lost = sorted(name for name, entry in entries(before).items() if found.get(name) != entry)
         if lost:

@@ -93,22 +93,16 @@ class MetaVersionGate(MetadataLaw):
         if copy.agreed is None or not self.is_unchanged(copy.agreed, event):
             return
         if all(self.known.disturbances.is_unaffected(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
-            self.violate(
-                event,
-                f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
-                since=copy.agreed.asked.t,
-            )
+            what = f"{event.node} took over the master's {event.f}, though neither has changed since they agreed"
+            self.violate(event, what, since=copy.agreed.asked.t)
 
     def _judge_same(self, copy: Copy, asked: Sync, event: Sync, saves: Sequence[Persist]) -> None:
         self.judged += 1
         copy.same = event
         agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
         if copy.newer is not None and copy.newer <= asked.t and self.known.disturbances.is_unaffected(MASTER, agreed):
-            self.violate(
-                event,
-                f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
-                since=agreed,
-            )
+            what = f"{event.node} took its {event.f} for the master's, though those were changed since they agreed"
+            self.violate(event, what, since=agreed)
         if saves and (saves[-1].seq, saves[-1].t) == (event.seq - 1, event.t):
             self._violate_save(event)
 

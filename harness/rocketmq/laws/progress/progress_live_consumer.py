@@ -56,10 +56,8 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
         passes = held.consumed.reader in known.tags and event.queue_offset > held.next
         if event.queue_offset != held.next and not passes:
             how = "skipped from" if event.queue_offset > held.next else "went back from"
-            self.violate(
-                event, f"{held.group} outlived the master's loss, and {how} {held.next} to {event.queue_offset} "
-                f"in {event.queue}", since=None
-            )  # fmt: skip
+            where = f"{held.next} to {event.queue_offset} in {event.queue}"
+            self.violate(event, f"{held.group} outlived the master's loss, and {how} {where}", since=None)
 
     def _tested(self, process: int | None, queue: str) -> Assignment | None:
         held = self.known.consumption.assignments.get((process, queue))
@@ -77,10 +75,9 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
             if stood is not None:
                 self.judged += 1
                 if seen.seen < stood:
-                    self.violate(
-                        event, f"{seen.group} stood at {stood} of {seen.queue} {REPORT_NS / MS:.0f} ms ago; the "
-                        f"master, back since {(event.t - started) / MS:.0f} ms, reports {seen.shown()}", since=since
-                    )  # fmt: skip
+                    what = f"{seen.group} stood at {stood} of {seen.queue} {REPORT_NS / MS:.0f} ms ago"
+                    back = f"the master, back since {(event.t - started) / MS:.0f} ms"
+                    self.violate(event, f"{what}; {back}, reports {seen.shown()}", since=since)
 
     def _offset_at(self, group: str, queue: str, since: int) -> int | None:
         """Offset of the group's only consumer of a queue at a time; None if it need not have committed it since."""

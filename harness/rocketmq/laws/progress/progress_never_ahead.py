@@ -28,10 +28,8 @@ class ProgressNeverAhead(Law):
             return
         self.judged += 1
         if (event.queue_offset or 0) > consumed.given:
-            self.violate(
-                event, f"{event.group} commits {event.queue_offset} of {event.queue}, and was given "
-                f"{consumed.given} at most"
-            )  # fmt: skip
+            what = f"{event.group} commits {event.queue_offset} of {event.queue}"
+            self.violate(event, f"{what}, and was given {consumed.given} at most")
 
     @only("query", node=PAIR)
     def on_ok(self, event: Ok) -> None:

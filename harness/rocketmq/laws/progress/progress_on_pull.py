@@ -28,10 +28,8 @@ class ProgressOnPull(ShownProgress):
                 self.judged += 1
                 if not each.is_possible():
                     allowed = " or ".join(map(str, sorted(each.possible)))
-                    self.violate(
-                        event, f"a pull carried {each.group}'s progress in {each.queue} to the master: {allowed}, and "
-                        f"its table has {each.shown()}"
-                    )  # fmt: skip
+                    what = f"a pull carried {each.group}'s progress in {each.queue} to the master: {allowed}"
+                    self.violate(event, f"{what}, and its table has {each.shown()}")
 
     def _check_slave(self, event: Event, node: str) -> None:
         known = self.known.consumption

@@ -35,7 +35,5 @@ class ProgressPersisted(ShownProgress):
             self.judged += 1
             if not each.is_possible():
                 written = " or ".join(map(str, sorted(each.possible)))
-                self.violate(
-                    event, f"{each.group} had committed {written} of {each.queue} long enough before the master went "
-                    f"down; it came back with {each.shown()}"
-                )  # fmt: skip
+                what = f"{each.group} had committed {written} of {each.queue} long enough before the master went down"
+                self.violate(event, f"{what}; it came back with {each.shown()}")

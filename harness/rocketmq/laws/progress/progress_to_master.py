@@ -97,10 +97,8 @@ class ProgressToMaster(Law):
             self.judged += 1
         if now.t - since > SILENT_NS:
             del self.active_at[key]
-            self.violate(
-                now, f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing; its route "
-                f"names {', '.join(route.nodes.values())}", since=since
-            )  # fmt: skip
+            what = f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing"
+            self.violate(now, f"{what}; its route names {', '.join(route.nodes.values())}", since=since)
 
     @only(node=(None, *PAIR))
     def on_assign(self, event: Assign) -> None:

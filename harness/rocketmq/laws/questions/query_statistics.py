@@ -122,8 +122,5 @@ class QueryStatistics(Asked):
         self.judged += 1
         if found not in due:
             right = " or ".join(map(str, sorted(due)))
-            self.violate(
-                event,
-                f"{event.node} reports {what}: {found}; by its log and tables it is {right}",
-                event.t - TABLE_CHANGE_NS,
-            )
+            text = f"{event.node} reports {what}: {found}; by its log and tables it is {right}"
+            self.violate(event, text, event.t - TABLE_CHANGE_NS)

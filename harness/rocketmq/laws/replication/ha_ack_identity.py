@@ -24,8 +24,5 @@ class HaAckIdentity(Law):
             return
         self.judged += 1
         if event.status == "PUT_OK" and not known.is_covered(event) and not known.rests_on_rogues(event):
-            self.violate(
-                event,
-                f"{event.message} ending at {event.hi} was acknowledged; only a report of {known.ahead}, above the "
-                "master's log end, covers it",
-            )
+            report = f"a report of {known.ahead}, above the master's log end"
+            self.violate(event, f"{event.message} ending at {event.hi} was acknowledged; only {report}, covers it")

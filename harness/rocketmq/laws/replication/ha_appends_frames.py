@@ -63,11 +63,8 @@ class HaAppendsFrames(Law):
             return
         frame = received.popleft()
         if frame.digest != event.digest:
-            self.violate(
-                event,
-                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} carried",
-                since=None,
-            )
+            what = f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} carried"
+            self.violate(event, what, since=None)
 
     @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:

@@ -36,11 +36,8 @@ class HaDivergenceRefused(Law):
             self.reported.add(event.link)
         start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
-            self.violate(
-                event,
-                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.master_end}]",
-                since=None,
-            )
+            what = f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.master_end}]"
+            self.violate(event, what, since=None)
 
     @only("send")
     def on_ok(self, event: Ok) -> None:
@@ -65,9 +62,5 @@ class HaDivergenceRefused(Law):
             # Whether the peer left, was dropped or is still there: the master must have reported it.
             is_due = link.closed is not None or (link.open and link.incarnation == self.known.logs.incarnation)
             if "diverged" in self.known.observes and is_due and label not in self.reported:
-                self.violate(
-                    report,
-                    f"{label}: the master did not report that the slave, at {report.hi}, is ahead of the master",
-                    since=report.t,
-                    until=last.t if link.closed is None else link.closed,
-                )
+                text = f"{label}: the master did not report that the slave, at {report.hi}, is ahead of the master"
+                self.violate(report, text, since=report.t, until=last.t if link.closed is None else link.closed)

@@ -41,12 +41,9 @@ class HaFileSize(Law):
         self.opened[event.link] = event.t
         closed = self.stopped.get((slave, self.known.nodes.ended(slave)))
         if closed is not None and slave not in self.known.logs.diverged:
-            self.violate(
-                event,
-                f"{slave} connects again after it closed {closed}: its {SETTING} is "
-                f"{self.known.setting(slave, SETTING)}, the master's {self.known.setting(MASTER, SETTING)}",
-                since=None,
-            )
+            own, masters = self.known.setting(slave, SETTING), self.known.setting(MASTER, SETTING)
+            what = f"{slave} connects again after it closed {closed}"
+            self.violate(event, f"{what}: its {SETTING} is {own}, the master's {masters}", since=None)
 
     @only(node=SLAVES)
     def on_close(self, event: Close) -> None:

@@ -70,11 +70,8 @@ class HaFrameFinished(Law):
         if frame is None or (frame.link, frame.lo, frame.hi) != (event.link, event.lo, event.hi):
             return
         if frame.digest != event.digest:
-            self.violate(
-                event,
-                f"{frame.link}: the frame [{frame.lo}, {frame.hi}) was sent in pieces, which are not the master's log",
-                since=None,
-            )
+            what = f"{frame.link}: the frame [{frame.lo}, {frame.hi}) was sent in pieces"
+            self.violate(event, f"{what}, which are not the master's log", since=None)
 
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:

@@ -89,11 +89,8 @@ class HaHousekeeping(Law):
     def _kept_too_long(self, event: Event, end: End, due: Deadline) -> None:
         silent, bound = (event.t - due.since) // MS, due.bound // MS
         far = is_far_too_late(self.known, due.node, due.since, event.t, due.bound)
-        self.violate(
-            event,
-            f"{end[0]}: {due.node} kept a peer that was silent for {silent} ms; {bound} ms are enough",
-            since=None if far else due.since,
-        )
+        what = f"{end[0]}: {due.node} kept a peer that was silent for {silent} ms; {bound} ms are enough"
+        self.violate(event, what, since=None if far else due.since)
 
     def _is_early(self, close: Close, due: Deadline) -> bool:
         known, silent = self.known, close.t - due.since

@@ -55,11 +55,8 @@ class HaRoleIndependent(Law):
             self.judged += 1
             limit, _ = self._limit()
             if hi > limit:
-                self.violate(
-                    event,
-                    f"{event.link}: [{event.lo}, {hi}) left, but the log is flushed up to {limit}",
-                    since=None,
-                )
+                what = f"{event.link}: [{event.lo}, {hi}) left, but the log is flushed up to {limit}"
+                self.violate(event, what, since=None)
         copy = self.copies.get(event.link)
         if copy is not None:
             if event.lo != event.hi:

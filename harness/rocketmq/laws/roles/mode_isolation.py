@@ -201,11 +201,8 @@ class ModeIsolation(Law):
         self.judged += 1
         if status not in STORED or took > bound:
             how = status or "no answer"
-            self.violate(
-                event,
-                f"{asked.message} got {how} from {node} after {took / MS:.0f} ms; only another broker name was lost",
-                since=asked.t,
-            )
+            what = f"{asked.message} got {how} from {node} after {took / MS:.0f} ms; only another broker name was lost"
+            self.violate(event, what, since=asked.t)
 
     def _store(self, event: Ok) -> None:
         name, queue, offset = event.node or "", event.queue, event.queue_offset

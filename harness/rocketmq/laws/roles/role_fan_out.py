@@ -143,11 +143,8 @@ class RoleFanOut(Law):
         bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
         took = event.t - send.since
         if took > bound:
-            self.violate(
-                event,
-                f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have completed it",
-                since=send.since,
-            )
+            what = f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have completed it"
+            self.violate(event, what, since=send.since)
 
     on_info = on_ok
     on_fail = on_ok

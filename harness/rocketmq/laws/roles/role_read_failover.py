@@ -207,10 +207,8 @@ class RoleReadFailover(MetadataLaw):
         if event.t > since + bound:
             who, what = ("the master", "its return") if self.server == MASTER else ("a slave", "the master's death")
             took = (event.t - since) // MS
-            self.violate(
-                event, f"group {key[0]} got no answer for {key[1]} from {who} for {took} ms after {what}; "
-                f"{bound // MS} ms are enough", since=since
-            )  # fmt: skip
+            text = f"group {key[0]} got no answer for {key[1]} from {who} for {took} ms after {what}"
+            self.violate(event, f"{text}; {bound // MS} ms are enough", since=since)
 
     def _due(self, key: Key, claim: Claim, now: int) -> tuple[int, int] | None:
         """The start and the bound of a claim's deadline, ns; None if there is none."""

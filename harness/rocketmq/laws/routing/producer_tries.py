@@ -193,11 +193,8 @@ class ProducerTries(Law):
             of_try = call.ended is not None and call.ended.status == TIMEOUT
             if event.status == TIMEOUT and not of_try and event.t - began < call.within_ns:
                 took = f"{(event.t - began) / MS:.0f} ms"
-                self.violate(
-                    event,
-                    f"{event.message} timed out after {took}; its limit is {call.within_ns // MS} ms",
-                    since=began,
-                )
+                what = f"{event.message} timed out after {took}; its limit is {call.within_ns // MS} ms"
+                self.violate(event, what, since=began)
         return call
 
     def _gave_up(self, call: Produce, event: Fail | Info) -> None:

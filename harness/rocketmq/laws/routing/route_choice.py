@@ -72,10 +72,8 @@ class RouteChoice(Law):
             return
         self.judged += 1
         if route.get(chosen) != event.node:
-            self.violate(
-                event,
-                f"a pull of {event.queue} chose broker {chosen} and asked {event.node}; the route has {_shown(route)}",
-            )
+            what = f"a pull of {event.queue} chose broker {chosen} and asked {event.node}"
+            self.violate(event, f"{what}; the route has {_shown(route)}")
             return
         fixed = consumer.fixed
         wanted = self.suggested.get((event.process, event.queue), 0) if fixed is None else fixed

@@ -91,10 +91,8 @@ class LogGrows(Law):
             return
         whole = max((b for b, ends in self.boundaries.items() if ends and begin < b <= safe), default=0)
         if whole > end:
-            self.violate(
-                event,
-                f"{node} came back with its log at {end}; its records up to {whole} outlive a {ENDS[how or STOP]}",
-            )
+            what = f"{node} came back with its log at {end}; its records up to {whole} outlive a {ENDS[how or STOP]}"
+            self.violate(event, what)
 
     def on_cut(self, event: Cut) -> None:
         node, lo = event.node, event.new_end

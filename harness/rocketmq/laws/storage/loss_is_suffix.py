@@ -71,7 +71,5 @@ class LossIsSuffix(Law):
                 continue
             self.judged += 1
             if (message, lo) not in found:
-                self.violate(
-                    event._replace(message=message),
-                    f"{node}'s log reaches from {start} to {event.hi} and lacks {message} at [{lo}, {hi})",
-                )
+                what = f"{node}'s log reaches from {start} to {event.hi} and lacks {message} at [{lo}, {hi})"
+                self.violate(event._replace(message=message), what)

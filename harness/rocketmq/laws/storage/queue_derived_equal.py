@@ -50,10 +50,8 @@ class QueueDerivedEqual(Law):
         if other.queue_offset != event.compared_from or other.digest != event.digest:
             levels = self.known.derived_under.levels(other.node or "", event.node)
             why = f"{levels}: " if levels and event.queue.startswith(DELAYED) else ""
-            self.violate(
-                event, f"{why}the entries of {event.queue} from {event.compared_from} on differ between "
-                f"{other.node} and {event.node}"
-            )  # fmt: skip
+            what = f"{why}the entries of {event.queue} from {event.compared_from} on"
+            self.violate(event, f"{what} differ between {other.node} and {event.node}")
 
     def on_keys(self, event: Keys) -> None:
         other = self._other(event.message, event)

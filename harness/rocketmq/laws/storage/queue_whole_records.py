@@ -205,18 +205,12 @@ class QueueWholeRecords(Law):
             self.judged += 1
             entries = listing.entries.get(queue)
             if entries is None:
-                self.violate(
-                    seen,
-                    f"{node} has no queue {queue}; its log holds offsets {listed.first} to {listed.last}",
-                    since=None,
-                )
+                what = f"{node} has no queue {queue}; its log holds offsets {listed.first} to {listed.last}"
+                self.violate(seen, what, since=None)
             elif (entries.lo or 0) > listed.first or (entries.hi or 0) <= listed.last:
                 held = f"[{entries.lo}, {entries.hi})"
-                self.violate(
-                    entries,
-                    f"{node}'s queue {queue} holds {held}, its log offsets {listed.first} to {listed.last}",
-                    since=None,
-                )
+                what = f"{node}'s queue {queue} holds {held}, its log offsets {listed.first} to {listed.last}"
+                self.violate(entries, what, since=None)
 
     def end(self, last: Event) -> None:
         self._check_audit(None)

@@ -54,7 +54,5 @@ class StoreTimeOrdered(Law):
         self.judged += 1
         value = before[0].value or 0
         if event.store_ms < value:
-            self.violate(
-                event,
-                f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the last record at {value} ms",
-            )
+            what = f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the last record at {value} ms"
+            self.violate(event, what)
