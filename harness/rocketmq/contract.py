@@ -181,14 +181,3 @@ def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]]
         else:
             seen.add((at.get(node, node), how))
     return seen, at.get(MASTER, MASTER)
-
-
-def to_markdown() -> str:
-    """The contract as a Markdown table and a list of its fault classes, for the documentation."""
-    head = "| role | in-sync replicas | flush | send | answer | event | must | why |"
-    lines = [head, "|---|---|---|---|---|---|---|---|"]
-    for row in ROWS:
-        shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:6]]
-        lines.append("| " + " | ".join((*shown, f"**{row.must}**", row.why)) + " |")
-    lines += ["", *(f"- `{name}`: {what}" for name, what in FAULTS.items())]
-    return "\n".join(lines) + "\n"
