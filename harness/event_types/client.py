@@ -15,7 +15,6 @@ SENDS = frozenset({"send", "produce"})
 class Call(Event):
     """A phase of a client's call."""
 
-    __slots__ = ()
     process: int
     op: int
     f: str
@@ -46,7 +45,6 @@ class Call(Event):
 class Invoke(Call):
     """A client began a call."""
 
-    __slots__ = ()
     detail: str | None
     """JSON. Send: body (digest), flag, tags; level if delayed; half, compressed, more (not the last of a batch) if so.
     Produce also: how the queue is chosen, producer, tries (at most), within (ms for all tries). Pull, select:
@@ -80,7 +78,6 @@ class Invoke(Call):
 class Ok(Call):
     """The call succeeded."""
 
-    __slots__ = ()
     caused_by = "op"
     status: str
     queue_offset: int | None
@@ -111,7 +108,6 @@ class Ok(Call):
 class Fail(Call):
     """The call certainly failed."""
 
-    __slots__ = ()
     caused_by = "op"
     status: str
     """The response code's name."""
@@ -123,7 +119,6 @@ class Fail(Call):
 class Info(Call):
     """The call's result is unknown."""
 
-    __slots__ = ()
     caused_by = "op"
     status: str
     """timeout, disconnected; unreadable answer: ``detail`` has the error."""
@@ -135,7 +130,6 @@ class Info(Call):
 class Try(Event):
     """A producer that chooses queues began one of a produce's tries, or that try ended."""
 
-    __slots__ = ()
     process: int
     op: int
     """The produce's."""
@@ -159,7 +153,6 @@ class Try(Event):
 class Deliver(Event):
     """One message of a pull's answer."""
 
-    __slots__ = ()
     caused_by = "op"
     process: int
     op: int
@@ -183,7 +176,6 @@ class Deliver(Event):
 class Consumer(Event):
     """A consumer joined or left."""
 
-    __slots__ = ()
     process: int
     group: str
     status: Literal["on", "off", "lost"]
@@ -204,7 +196,6 @@ class Consumer(Event):
 class Assign(Event):
     """A consumer took a queue (on) or released it (off)."""
 
-    __slots__ = ()
     process: int
     group: str
     node: str | None
@@ -224,7 +215,6 @@ class Assign(Event):
 class Route(Event):
     """A client learned the route of its topic."""
 
-    __slots__ = ()
     process: int
     group: str | None
     status: Literal["found", "none"]
