@@ -41,6 +41,9 @@ class Call(Event):
     detail: str | None
     """The answer's remark."""
 
+    def words(self, the: The) -> str:
+        return f"{_ended(self, the)}{_remark(self)}"
+
 
 class Invoke(Call):
     """A client began a call."""
@@ -112,9 +115,6 @@ class Fail(Call):
     status: str
     """The response code's name."""
 
-    def words(self, the: The) -> str:
-        return f"{_ended(self, the)}{_remark(self)}"
-
 
 class Info(Call):
     """The call's result is unknown."""
@@ -122,9 +122,6 @@ class Info(Call):
     caused_by = "op"
     status: str
     """timeout, disconnected; unreadable answer: ``detail`` has the error."""
-
-    def words(self, the: The) -> str:
-        return f"{_ended(self, the)}{_remark(self)}"
 
 
 class Try(Event):
