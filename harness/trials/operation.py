@@ -95,6 +95,8 @@ class Operation:
     name: ClassVar[str]
     needs: ClassVar[type | None] = None
     """The ability of a session that it needs (a ``Can...`` protocol); None: every session can do it."""
+    act: ClassVar[Callable[..., object]]
+    """The method of this ability that starts it and gets its arguments in order, unless :meth:`do` is overridden."""
     arguments: ClassVar[Mapping[str, Argument]] = {}
     """Its required arguments, in drawing and writing order."""
     carries_fault: ClassVar[bool] = False
@@ -119,7 +121,7 @@ class Operation:
 
     def do(self, running: Running, args: Args) -> None:
         """Start it, and return at once. Raises Unable if the lab cannot do it on this machine."""
-        raise NotImplementedError
+        getattr(running.able, type(self).act.__name__)(*self.completed(args).values())
 
 
 def optional(arguments: Mapping[str, Argument]) -> Mapping[str, Argument]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, text, truth
 from ...trials.schedule import Args
 from ..ports import CanSendOtherwise
 from .scope import PRODUCERS, QUEUES
@@ -40,6 +40,7 @@ class EdgeCaseSend(Operation):
 
     name = "edge_case_send"
     needs = CanSendOtherwise
+    act = CanSendOtherwise.send_edge_case
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "what": text(tuple(WORDS), check=_check),
@@ -53,10 +54,6 @@ class EdgeCaseSend(Operation):
         waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
         where = "of the master" if args["what"] in NO_QUEUE else f"to queue {args['queue']}"
         return f"Producer {args['producer']} sends a message {WORDS[str(args['what'])]} {where} {waits}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.send_edge_case(args["producer"], args["what"], args["wait"], args["queue"])
 
 
 OPERATION = EdgeCaseSend()

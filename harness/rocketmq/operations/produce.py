@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, text, truth
 from ...trials.schedule import Args
 from ..ports import CanProduce
 from .scope import PRODUCERS, QUEUES
@@ -30,6 +30,7 @@ class Produce(Operation):
 
     name = "produce"
     needs = CanProduce
+    act = CanProduce.produce
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "how": text((TURN, TURN, TURN, ORDER, QUEUE, ONE_WAY), usual=TURN, check=_check),
@@ -43,10 +44,6 @@ class Produce(Operation):
         waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
         where = WORDS[str(args["how"])].format(queue=args["queue"])
         return f"Producer {args['producer']} looks up where the topic is, sends a message {where} {waits}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.produce(args["producer"], args["how"], args["wait"], args["queue"])
 
 
 OPERATION = Produce()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...trials.operation import Drawn, Operation, Running, number, optional, text, truth
-from ...trials.schedule import Args
+from ...trials.operation import Drawn, Operation, number, optional, text, truth
 from ..ports import CanRecreate
 from .scope import ADMINISTERED, TOPICS
 
@@ -26,6 +25,7 @@ class Recreate(Operation):
 
     name = "recreate"
     needs = CanRecreate
+    act = CanRecreate.recreate
     arguments = {
         "what": text(KINDS, check=_check),
         "number": number(99, range(TOPICS), (0,), usual=0),
@@ -34,10 +34,6 @@ class Recreate(Operation):
         **optional({"used": truth(0.3, simpler=False, usual=False)}),
     }
     drawn = Drawn(whole=True)
-
-    def do(self, running: Running, args: Args) -> None:
-        """Ask the broker."""
-        running.able.recreate(**self.completed(args))
 
 
 OPERATION = Recreate()

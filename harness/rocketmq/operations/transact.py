@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
+from ...trials.operation import INT_MAX, Drawn, Operation, number, text
 from ...trials.schedule import Args
 from ..ports import CanTransact
 from .scope import PRODUCERS, QUEUES
@@ -31,6 +31,7 @@ class Transact(Operation):
 
     name = "transact"
     needs = CanTransact
+    act = CanTransact.transact
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
@@ -45,10 +46,6 @@ class Transact(Operation):
         what = f"sends a half message to queue {args['queue']} of the master"
         again = f", {args['times']} times" if args["says"] != NEVER and args["times"] != 1 else ""
         return f"Producer {args['producer']} {what} {WORDS[str(args['says'])].format(ms=args['ms'])}{again}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.transact(args["producer"], args["queue"], args["says"], args["ms"], args["times"])
 
 
 OPERATION = Transact()
