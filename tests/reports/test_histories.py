@@ -308,7 +308,7 @@ def test_a_trial_may_span_batches(run_folder: Path, monkeypatch: pytest.MonkeyPa
     (run,), _ = inputs.open_runs([run_folder])
 
     def rows() -> list[Any]:
-        return pa.Table.from_batches(histories.batches(histories.numbered([run]), {"r": bench(run)})).to_pylist()
+        return [each for part in histories.numbered([run]) for each in histories.of_part(part, bench(run))]
 
     whole = rows()
     monkeypatch.setattr(run_tables, "BATCH_ROWS", 17)
