@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 
 from ..harness.runs import atomic
 from ..harness.runs.reader import histories
+from ..harness.runs.schema import Row
 from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, series, summary, trend
 from .inputs import Corrupt, RunInput
 from .measures import SPARK
-from .model import Report, Row
+from .model import Report
 
 MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws at most."""

@@ -17,6 +17,7 @@ from ..harness.judging.verdict import Verdict
 from ..harness.rocketmq.autopsy import autopsy, message_of
 from ..harness.rocketmq.settings import DEFAULTS
 from ..harness.runs import atomic
+from ..harness.runs.schema import Row
 from ..harness.texts import wording
 from ..harness.texts.folding import folded
 from . import (
@@ -41,7 +42,7 @@ from .events import words
 from .figures import chance, number, percent, short, span, when
 from .folding import Line, fold
 from .measures import MAX_FIRSTS
-from .model import MAX_PAGES, Report, Row, completeness, program_of
+from .model import MAX_PAGES, Report, completeness, program_of
 from .scene import scene, spans
 from .timeline import draw
 
