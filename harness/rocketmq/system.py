@@ -40,11 +40,7 @@ class RocketMQ(System):
     settings = (swarm.SETTINGS, swarm.SETTINGS, swarm.SETTINGS, {"lab.nameServer": (1,), **cluster.SETTINGS})
     varied = boundaries.drawn_values()
     starts = swarm.STARTS
-    traffic = (
-        Op("send", {"producer": 0, "size": 100, "wait": True, "queue": 0}),
-        Op("pull", {"reader": 0, "node": "slave", "queue": 0}),
-        Op("advance", {"ms": 300}),
-    )
+    traffic = (template.send(0, wait=True, size=100), template.pull("slave"), template.advance(300))
     awaits = ("frames", "replicated")
     swept = sweep.SWEPT
     enumerated = {"moments": moments.schedules, "truncation": truncation.schedules}
