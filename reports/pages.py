@@ -15,6 +15,7 @@ from ..harness.history import Event
 from ..harness.judging.law_groups import grouped
 from ..harness.judging.verdict import Verdict
 from ..harness.rocketmq.autopsy import autopsy, message_of
+from ..harness.rocketmq.naming import ms
 from ..harness.rocketmq.settings import DEFAULTS
 from ..harness.runs import atomic
 from ..harness.runs.schema import Row
@@ -36,7 +37,6 @@ from . import (
     traced,
     trend,
 )
-from .axis import ms
 from .charts import LOOKS
 from .events import words
 from .figures import chance, number, percent, short, span, when

@@ -177,11 +177,7 @@ class Request:
         if self.bounds.first and found.findings:
             # A run that stopped at a violation had no time for the rest.
             return {name: [] for name in _DEMANDS}
-        return {
-            "minimums": [each._asdict() for each in found.minimums],
-            "refused": found.refusals(),
-            "unjudged": found.unjudged(),
-        }
+        return found.lacks()
 
     def _code(self, code: int, ended: Ended) -> int:
         # A trial that its lab did not finish might have shown a violation.
@@ -250,9 +246,7 @@ class Request:
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
             "evidence": evidence.of(self.facts(), found.by_origin, found.faults).to_json(),
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
-            "minimums": [each._asdict() for each in found.minimums],
-            "refused": found.refusals(),
-            "unjudged": found.unjudged(),
+            **found.lacks(),
             "abstained": {each.law: dict(each.abstained) for each in found.offered if each.abstained},
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},

@@ -41,11 +41,8 @@ class Guarded:
         self._handler, self._unless = handler, unless
 
     def __call__(self, event: Event) -> None:
-        for each in self._unless:
-            if each.holds(self.__self__.known, event):
-                self.__self__.abstain(each.id)
-                return
-        self._handler(event)
+        if not self.__self__.abstains(event, *self._unless):
+            self._handler(event)
 
 
 Handler = MethodType | Guarded

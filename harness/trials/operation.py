@@ -6,10 +6,11 @@ rules, for scenarios and for pages. A third party registers its own under the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from ..errors import UsageError
 from .schedule import Args, Scalar
 
 INT_MAX = 2**31 - 1
@@ -56,6 +57,16 @@ def text(
 ) -> Argument:
     """A name. In a scenario the name of a node or link must exist in the trial."""
     return Argument(str, drawn=drawn, usual=usual, check=check)
+
+
+def among(names: Collection[str], sentence: str) -> Callable[[object], None]:
+    """The check of a text that is one of these names; ``sentence``: the beginning of the error, with the names."""
+
+    def check(value: object) -> None:
+        if value not in names:
+            raise UsageError(f"{sentence}, not {value!r}")
+
+    return check
 
 
 class Drawn(NamedTuple):

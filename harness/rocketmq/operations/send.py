@@ -6,7 +6,7 @@ from ...event_types.text import amount
 from ...trials.operation import INT_MAX, Drawn, Operation, number, truth
 from ...trials.schedule import Args
 from ..ports import CanSend
-from .scope import PRODUCERS, QUEUES, SIZES
+from .scope import PRODUCERS, QUEUES, SIZES, waiting
 
 
 class Send(Operation):
@@ -26,9 +26,8 @@ class Send(Operation):
     is_load = is_send = True
 
     def words(self, args: Args) -> str:
-        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
         what = f"{amount(int(args['size']))} to queue {args['queue']}"
-        return f"Producer {args['producer']} sends {what} of the master {waits}."
+        return f"Producer {args['producer']} sends {what} of the master {waiting(args)}."
 
 
 OPERATION = Send()

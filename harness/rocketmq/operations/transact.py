@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, number, text
+from ...trials.operation import INT_MAX, Drawn, Operation, among, number, text
 from ...trials.schedule import Args
 from ..ports import CanTransact
 from .scope import PRODUCERS, QUEUES
@@ -17,11 +16,7 @@ WORDS = {
     NEVER: "and never ends the transaction",
 }
 """The end of a transaction, in words."""
-
-
-def _check(says: object) -> None:
-    if says not in WORDS:
-        raise UsageError(f"a producer ends a transaction with {', '.join(WORDS)}, not {says!r}")
+_KNOWN = among(WORDS, f"a producer ends a transaction with {', '.join(WORDS)}")
 
 
 class Transact(Operation):
@@ -35,7 +30,7 @@ class Transact(Operation):
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
-        "says": text((COMMIT, COMMIT, COMMIT, ROLLBACK, ROLLBACK, NEVER), usual=COMMIT, check=_check),
+        "says": text((COMMIT, COMMIT, COMMIT, ROLLBACK, ROLLBACK, NEVER), usual=COMMIT, check=_KNOWN),
         "ms": number(MOST_MS, (0, 0, 500, 3_100), (0,), usual=0),
         "times": number(MOST_ENDS, (1, 1, 1, 2), (1,), usual=1),
     }
