@@ -54,7 +54,7 @@ def of_rows(rows: Sequence[tuple[Any, ...]], kinds: Sequence[tuple[str, type]]) 
     return pa.table(arrays, names=[name for name, _ in kinds])
 
 
-def summed(view: pa.Table, each: Measure) -> pa.Table:
+def total(view: pa.Table, each: Measure) -> pa.Table:
     """The sums of a view's columns by its keys, sorted by these."""
     found = view.group_by(list(each.keys)).aggregate([(name, "sum") for name in each.sums])
     found = found.select([*each.keys, *(f"{name}_sum" for name in each.sums)]).rename_columns([*each.keys, *each.sums])
@@ -96,7 +96,7 @@ def together(rows: pa.Table, each: Spread) -> pa.Table:
     rounding is idempotent.
     """
     measure = Measure("", (*each.keys, each.value), ("trials", *each.sums, "times"))
-    found = summed(rows, measure)
+    found = total(rows, measure)
     keys = list(zip(*(found[name].to_pylist() for name in each.keys), strict=True))
     totals = Counter[tuple[Any, ...]]()
     for key, times in zip(keys, found["times"].to_pylist(), strict=True):
@@ -105,7 +105,7 @@ def together(rows: pa.Table, each: Spread) -> pa.Table:
         value if value is None or totals[key] <= EXACT else rounded_up(value)
         for key, value in zip(keys, found[each.value].to_pylist(), strict=True)
     ]
-    return summed(found.set_column(len(each.keys), each.value, pa.array(values, pa.int64())), measure)
+    return total(found.set_column(len(each.keys), each.value, pa.array(values, pa.int64())), measure)
 
 
 def spread(rows: pa.Table, each: Spread) -> pa.Table:
@@ -127,9 +127,9 @@ def rounded_up(value: int) -> int:
 
 def _distribution(values: Sequence[tuple[int | None, int]]) -> tuple[int | None, ...]:
     known = sorted((value, times) for value, times in values if value is not None)
-    number, total = (sum(times for _, times in listed) for listed in (known, values))
+    number, whole = (sum(times for _, times in listed) for listed in (known, values))
     # In integers: the first value that at least so many percent do not exceed.
     wanted = [-(-share * number // 100) for share in PERCENTILES.values()]
     ends = list(accumulate(times for _, times in known))
     shares = [known[bisect_left(ends, least)][0] if known else None for least in wanted]
-    return total, total - number, *shares
+    return whole, whole - number, *shares

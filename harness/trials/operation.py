@@ -59,7 +59,7 @@ def text(
     return Argument(str, drawn=drawn, usual=usual, check=check)
 
 
-def among(names: Collection[str], sentence: str) -> Callable[[object], None]:
+def one_of(names: Collection[str], sentence: str) -> Callable[[object], None]:
     """The check of a text that is one of these names; ``sentence``: the beginning of the error, with the names."""
 
     def check(value: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, among, number, text, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text, truth
 from ...trials.schedule import Args
 from ..ports import CanSendOtherwise
 from .scope import PRODUCERS, QUEUES, waiting
@@ -37,7 +37,7 @@ class EdgeCaseSend(Operation):
     act = CanSendOtherwise.send_edge_case
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
-        "what": text(tuple(WORDS), check=among(WORDS, f"an edge-case message is one of {', '.join(WORDS)}")),
+        "what": text(tuple(WORDS), check=one_of(WORDS, f"an edge-case message is one of {', '.join(WORDS)}")),
         "wait": truth(0.67, simpler=True, usual=True),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
     }

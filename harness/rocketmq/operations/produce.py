@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, among, number, text, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text, truth
 from ...trials.schedule import Args
 from ..ports import CanProduce
 from .scope import PRODUCERS, QUEUES, waiting
@@ -15,7 +15,7 @@ WORDS = {
     ONE_WAY: "to the topic's queues in turn, without asking for an answer",
 }
 """The choice of the queue, in words."""
-_KNOWN = among(WORDS, f"how a producer sends is {', '.join(WORDS)}")
+_KNOWN = one_of(WORDS, f"how a producer sends is {', '.join(WORDS)}")
 
 
 class Produce(Operation):

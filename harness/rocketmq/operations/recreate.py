@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import Drawn, Operation, among, number, optional, text, truth
+from ...trials.operation import Drawn, Operation, number, one_of, optional, text, truth
 from ..ports import CanRecreate
 from .scope import ADMINISTERED, TOPICS
 
@@ -21,7 +21,7 @@ class Recreate(Operation):
     needs = CanRecreate
     act = CanRecreate.recreate
     arguments = {
-        "what": text(KINDS, check=among(KINDS, f"an administrator re-creates a {' or a '.join(KINDS)}")),
+        "what": text(KINDS, check=one_of(KINDS, f"an administrator re-creates a {' or a '.join(KINDS)}")),
         "number": number(99, range(TOPICS), (0,), usual=0),
         "steps": number(MOST_STEPS, (1, 2, 3), (1, 2), usual=MOST_STEPS),
         "node": text(ADMINISTERED, usual="master"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, among, number, text
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text
 from ...trials.schedule import Args
 from ..ports import CanTransact
 from .scope import PRODUCERS, QUEUES
@@ -16,7 +16,7 @@ WORDS = {
     NEVER: "and never ends the transaction",
 }
 """The end of a transaction, in words."""
-_KNOWN = among(WORDS, f"a producer ends a transaction with {', '.join(WORDS)}")
+_KNOWN = one_of(WORDS, f"a producer ends a transaction with {', '.join(WORDS)}")
 
 
 class Transact(Operation):
