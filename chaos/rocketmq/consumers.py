@@ -22,7 +22,7 @@ from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import TopicRouteData
 from ...reference.wire.properties import properties_of
 from ...reference.wire.record import Record
-from . import calls_listener, lock_listener
+from . import calls_listener
 from .clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
 from .context import Machine
 from .planning import OTHER_NAME
@@ -211,8 +211,6 @@ class Consumers:
     def _made(self, host: Machine, settings: ConsumerSettings, listener: Listener) -> Consumer:
         consumer = self.build(host.io, settings, listener)
         calls_listener.listen(consumer, listener.note, self.clients.context.node_at)
-        if settings.orderly:
-            lock_listener.listen(consumer, listener.note, self.clients.context.node_at)
         return consumer
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:
