@@ -12,7 +12,7 @@ from ...reference.core.requests import Request
 from ...reference.core.topics import READ, WRITE, TopicTable
 from ...reference.wire import remoting
 from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 TOPICS_FILE = "topics.json"
 DEFAULT_QUEUES = 4
@@ -128,6 +128,3 @@ class RefusesWithBroadcasts(Pulling):
     def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
         enabled = group.consume_enable and group.consume_broadcast_enable
         return super()._refusal(group._replace(consume_enable=enabled), name, queue_id)
-
-
-ADMINISTRATORS = seeded_in(__name__)

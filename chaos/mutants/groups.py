@@ -16,7 +16,7 @@ from ...reference.ports import Conn
 from ...reference.wire import beans
 from ...reference.wire.bodies_client import ConsumerList, MessageQueue
 from ...reference.wire.remoting import Command
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded(CONSUMER, "group-shared", "a consumer ignores the notice that its group has changed")
@@ -97,6 +97,3 @@ class PartsInSilence(Progress):
 class TakesNothing(Rebalancing):
     def _take(self, queue: MessageQueue) -> None:
         """Left to others."""
-
-
-GROUPS = seeded_in(__name__)

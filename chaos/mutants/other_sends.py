@@ -11,7 +11,7 @@ from ...reference.core.store import MessageStore, Stored
 from ...reference.errors import CodecError
 from ...reference.wire import remoting
 from ...reference.wire.record import Message
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "deliver-by-tag", "returns every message, ignoring the requested tags")
@@ -78,6 +78,3 @@ class TellsFirstQueue(Sending):
 class ForgetsCompression(Sending):
     def _put(self, messages: list[Message]) -> list[Stored]:
         return super()._put([each._replace(sys_flag=each.sys_flag & ~1) for each in messages])
-
-
-OTHER_SENDS = seeded_in(__name__)

@@ -49,16 +49,19 @@ class ConfigFile:
             self.disk.write_whole(temporary, data)
         except StoreFull:
             return False
+        self._put_in_place(temporary)
+        self.saves += 1
+        if self.on_saved is not None:
+            self.on_saved(self)
+        return True
+
+    def _put_in_place(self, temporary: str) -> None:
         if self._whole and self._durable:
             self.disk.rename(self.name, self.backup)
         elif self._unreadable:
             self.disk.rename(self.name, f"{self.name}.unreadable")
         self.disk.rename(temporary, self.name)
         self._whole, self._durable, self._unreadable = True, False, False
-        self.saves += 1
-        if self.on_saved is not None:
-            self.on_saved(self)
-        return True
 
     def flushed(self, saves: int) -> None:
         if saves == self.saves:
