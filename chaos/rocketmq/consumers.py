@@ -139,9 +139,9 @@ class Listener:
     ) -> None:  # fmt: skip
         call = Call(self.clients.new_op(), f, self.context.node_at(address), _name(queue), broker, queue_offset, value)
         self.calls[number] = call
-        self.add(
-            self.context.now(), "invoke", call.node, process=self.process, op=call.op, f=f, queue=call.queue,
-            queue_offset=queue_offset, value=value, detail=detail, group=self.group, broker=broker,
+        self.note(
+            "invoke", call.node, op=call.op, f=f, queue=call.queue, queue_offset=queue_offset, value=value,
+            detail=detail, broker=broker,
         )  # fmt: skip
 
     def _ended(
@@ -150,11 +150,10 @@ class Listener:
     ) -> None:  # fmt: skip
         call = self.calls.pop(number)
         answer = outcome.answer
-        self.add(
-            self.context.now(), outcome.phase, call.node, process=self.process, op=call.op, f=call.f,
-            status=outcome.status, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi, value=call.value,
-            detail=answer.remark if answer is not None else None, group=self.group,
-            broker=call.broker if broker is None else broker,
+        self.note(
+            outcome.phase, call.node, op=call.op, f=call.f, status=outcome.status, queue=call.queue,
+            queue_offset=queue_offset, lo=lo, hi=hi, value=call.value,
+            detail=answer.remark if answer is not None else None, broker=call.broker if broker is None else broker,
         )  # fmt: skip
 
 

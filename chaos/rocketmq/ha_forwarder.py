@@ -6,8 +6,7 @@ from typing import Protocol
 
 from ..labs.real.wires import CLIENTS, Forwarder
 from ..observers.ha_tap import FrameTap, ReportTap
-
-MASTERS, SLAVES = "m", "s"
+from .ha_events import MASTERS, SLAVES
 
 
 class Listener(Protocol):

@@ -15,13 +15,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ...harness.history import MS, digest
 from ...harness.rocketmq import topology
 from ..labs.real.taps import Sink
 from ..labs.real.wires import Forwarder
-from ..observers.ha_tap import FrameTap, ReportTap
 from .calls_forwarder import NamesForwarder, TablesForwarder
-from .ha_forwarder import MASTERS, SLAVES, HaForwarder
+from .ha_events import MASTERS, SLAVES, HaEvents
+from .ha_forwarder import HaForwarder
 
 LOG = "commitlog"
 NAME_DIGITS = 20
@@ -35,7 +34,7 @@ class HaListener:
         self.stores = stores
         self.sizes: Mapping[str, int] = notes["sizes"]
         self._labels = (f"{label}:{number}" for number in count(1))
-        self._noted: dict[FrameTap | ReportTap, object] = {}
+        self._events = HaEvents(sink.add, sink.now, self._stored)
 
     def forwarder(self, who: str, link: str) -> Forwarder:
         if link in topology.HA_LINKS:
@@ -51,73 +50,35 @@ class HaListener:
         self._connect(forwarder, SLAVES)
 
     def _connect(self, forwarder: HaForwarder, side: str) -> None:
-        self.sink.add(self.sink.now(), "connect", forwarder.who, link=forwarder.label, side=side, f=forwarder.who)
+        self._events.connect(forwarder.who, forwarder.label, side)
 
     def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
         taps = (forwarder.sent, forwarder.received) if side == MASTERS else (forwarder.reported, forwarder.got)
         if side == SLAVES or forwarder.tapped:
-            node = topology.MASTER if side == MASTERS else forwarder.who
-            unfinished = taps[0].pending or taps[1].pending or None
-            self.sink.add(self.sink.now(), "close", node, link=forwarder.label, side=side, f=how, value=unfinished)
-        for tap in taps:
-            self._noted.pop(tap, None)
+            self._events.close(_node(forwarder, side), forwarder.label, side, how, *taps)
 
     def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
-        if side == MASTERS and not forwarder.tapped:
-            return
-        now, label = self.sink.now(), forwarder.label
-        tap, node = (forwarder.sent, topology.MASTER) if side == MASTERS else (forwarder.got, forwarder.who)
-        for offset, body in tap.feed(data):
-            hi = offset + len(body)
-            known = digest(body)
-            self.sink.add(now, "frame", node, link=label, side=side, lo=offset, hi=hi, digest=known)
-            if side == MASTERS and body:
-                stored = self._stored(node, offset, hi)
-                if stored is not None:
-                    known = known if stored == body else digest(stored)
-                    self.sink.add(now, "source", node, link=label, lo=offset, hi=hi, digest=known)
-        self._partial(forwarder, side, "out" if side == MASTERS else "in", tap)
+        if side == SLAVES or forwarder.tapped:
+            tap = forwarder.sent if side == MASTERS else forwarder.got
+            self._events.frames(_node(forwarder, side), forwarder.label, side, tap, data)
 
     def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
         if side == MASTERS and not forwarder.tapped:
             return
-        tap, node = (forwarder.received, topology.MASTER) if side == MASTERS else (forwarder.reported, forwarder.who)
+        node, tap = _node(forwarder, side), forwarder.received if side == MASTERS else forwarder.reported
         for offset in tap.feed(data):
             if side == MASTERS:
                 self.sink.note("heard", forwarder.who)
             elif offset != forwarder.claimed:
                 forwarder.claimed = offset
                 self.sink.note("claimed", forwarder.who, offset)
-            self.sink.add(self.sink.now(), "report", node, link=forwarder.label, side=side, hi=offset)
-        self._partial(forwarder, side, "in" if side == MASTERS else "out", tap)
+            self._events.report(node, forwarder.label, side, offset)
+        self._events.reported(node, forwarder.label, side, tap, data)
 
     def stalled(self, forwarder: HaForwarder, side: str) -> None:
-        if side == SLAVES or forwarder.tapped:
-            tap = forwarder.sent if side == MASTERS else forwarder.reported
-            self._partial(forwarder, side, "out", tap, blocked=True)
-
-    def _partial(
-        self, forwarder: HaForwarder, side: str, f: str, tap: FrameTap | ReportTap, blocked: bool = False
-    ) -> None:  # fmt: skip
-        """A frame or report is incomplete at this end, or reading is paused; noted once a millisecond until it is
-        complete.
-        """
-        if not (tap.pending or tap.broken or blocked):
-            self._noted.pop(tap, None)
-            return
-        now, lo, broken = self.sink.now(), tap.announced, tap.broken
-        what = broken or (now // MS, lo)
-        if self._noted.get(tap) == what:
-            return
-        self._noted[tap] = what
-        node = topology.MASTER if side == MASTERS else forwarder.who
-        detail = f"broken: {broken}" if broken else None
-        self.sink.add(
-            now, "partial", node, link=forwarder.label, side=side, f=f, lo=lo, value=tap.pending, detail=detail
-        )
+        (self.frames if side == MASTERS else self.reports)(forwarder, side, b"")
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
-        """The bytes of [lo, hi) in the node's files now; None unless they have all of it."""
         root, size = self.stores[node], self.sizes[node]
         found = b""
         while lo < hi:
@@ -138,3 +99,7 @@ class HaListener:
             found += data
             lo += wanted
         return found
+
+
+def _node(forwarder: HaForwarder, side: str) -> str:
+    return topology.MASTER if side == MASTERS else forwarder.who

@@ -13,7 +13,8 @@ from real_brokers import free_port
 from pairproof.chaos.labs.real.addresses import Address, LinkPorts
 from pairproof.chaos.labs.real.taps import Door, StraightDoor, Tap
 from pairproof.chaos.labs.real.wires import Forwarder
-from pairproof.chaos.rocketmq.ha_forwarder import MASTERS, SLAVES, HaForwarder
+from pairproof.chaos.rocketmq.ha_events import MASTERS, SLAVES
+from pairproof.chaos.rocketmq.ha_forwarder import HaForwarder
 
 FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"
 REPORT = (10).to_bytes(8, "big")
