@@ -9,7 +9,6 @@ order.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
@@ -19,7 +18,7 @@ from ...harness.rocketmq import topology
 from ..labs.real.taps import Sink
 from ..labs.real.wires import Forwarder
 from .calls_forwarder import NamesForwarder, TablesForwarder
-from .ha_events import MASTERS, SLAVES, HaEvents
+from .ha_events import HaEvents
 from .ha_forwarder import HaForwarder
 
 LOG = "commitlog"
@@ -38,45 +37,9 @@ class HaListener:
 
     def forwarder(self, who: str, link: str) -> Forwarder:
         if link in topology.HA_LINKS:
-            return HaForwarder(who, self)
+            return HaForwarder(who, self.sink, self._events, self._labels)
         of_tables = link in topology.META_LINKS or link in topology.FAST_LINKS
         return (TablesForwarder if of_tables else NamesForwarder)(who, self.sink.note)
-
-    def connected(self, forwarder: HaForwarder) -> None:
-        forwarder.label = next(self._labels)
-        if forwarder.tapped:
-            self.sink.note("met", forwarder.address, forwarder.label, forwarder.who)
-            self._connect(forwarder, MASTERS)
-        self._connect(forwarder, SLAVES)
-
-    def _connect(self, forwarder: HaForwarder, side: str) -> None:
-        self._events.connect(forwarder.who, forwarder.label, side)
-
-    def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
-        taps = (forwarder.sent, forwarder.received) if side == MASTERS else (forwarder.reported, forwarder.got)
-        if side == SLAVES or forwarder.tapped:
-            self._events.close(_node(forwarder, side), forwarder.label, side, how, *taps)
-
-    def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
-        if side == SLAVES or forwarder.tapped:
-            tap = forwarder.sent if side == MASTERS else forwarder.got
-            self._events.frames(_node(forwarder, side), forwarder.label, side, tap, data)
-
-    def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
-        if side == MASTERS and not forwarder.tapped:
-            return
-        node, tap = _node(forwarder, side), forwarder.received if side == MASTERS else forwarder.reported
-        for offset in tap.feed(data):
-            if side == MASTERS:
-                self.sink.note("heard", forwarder.who)
-            elif offset != forwarder.claimed:
-                forwarder.claimed = offset
-                self.sink.note("claimed", forwarder.who, offset)
-            self._events.report(node, forwarder.label, side, offset)
-        self._events.reported(node, forwarder.label, side, tap, data)
-
-    def stalled(self, forwarder: HaForwarder, side: str) -> None:
-        (self.frames if side == MASTERS else self.reports)(forwarder, side, b"")
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
         root, size = self.stores[node], self.sizes[node]
@@ -85,21 +48,13 @@ class HaListener:
             start = lo - lo % size
             wanted = min(hi, start + size) - lo
             try:
-                fd = os.open(root / LOG / f"{start:0{NAME_DIGITS}d}", os.O_RDONLY | os.O_CLOEXEC)
+                with (root / LOG / f"{start:0{NAME_DIGITS}d}").open("rb", buffering=0) as file:
+                    file.seek(lo - start)
+                    data = file.read(wanted)
             except OSError:
                 return None
-            try:
-                data = os.pread(fd, wanted, lo - start)
-            except OSError:
-                return None
-            finally:
-                os.close(fd)
             if len(data) < wanted:
                 return None
             found += data
             lo += wanted
         return found
-
-
-def _node(forwarder: HaForwarder, side: str) -> str:
-    return topology.MASTER if side == MASTERS else forwarder.who
