@@ -34,7 +34,7 @@ class Header(NamedTuple):
     remark: str | None = None
     body: bytes = b""
     version: object = None
-    """Of its sender, see :mod:`pairproof.chaos.observers.capture_version`."""
+    """The sender's, see :mod:`pairproof.chaos.observers.capture_version`."""
 
 
 def registered_address(asked: Mapping[str, str]) -> str | None:
