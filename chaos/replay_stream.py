@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..reference.core.commit_log import CommitLog
 from ..reference.core.config import BrokerConfig
 from ..reference.core.ha_slave import HaSlave
-from ..reference.ports import Conn, File
+from ..reference.ports import Conn, File, Watcher
 
 SINGLE_BYTES = 8 * 1024
 """Length of the prefix that is fed byte by byte."""
@@ -148,7 +148,7 @@ class _MemoryDisk:
         pass
 
 
-class _Shell:
+class _Shell(Watcher):
     """Effects and watcher of the slave: records its reports; time does not advance."""
 
     def __init__(self) -> None:
@@ -192,14 +192,3 @@ class _Shell:
 
     def flush(self, names: list[str], token: Hashable) -> None:
         pass
-
-    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None: ...
-    def flushed(self, upto: int) -> None: ...
-    def expired(self, lo: int) -> None: ...
-    def misfits(self, why: str) -> None: ...
-
-    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None: ...
-    def dispatched(self, upto: int) -> None: ...
-    def synced(self, table: str, status: str) -> None: ...
-    def persisted(self, table: str) -> None: ...
-    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None: ...

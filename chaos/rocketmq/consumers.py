@@ -15,6 +15,7 @@ from ...harness.errors import UsageError
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING
+from ...reference.client import listener
 from ...reference.client.consumer import Consumer, ConsumerSettings
 from ...reference.core.calls import Outcome
 from ...reference.core.topics import retry_topic
@@ -41,7 +42,7 @@ class Call(NamedTuple):
     """For a message that is sent back."""
 
 
-class Listener:
+class Listener(listener.Listener):
     def __init__(self, clients: Clients, settings: ConsumerSettings) -> None:
         self.clients = clients
         self.context = clients.context

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from ...harness.history import MS, digest
+from ...reference import ports
 from ...reference.core.broker import Broker
 from ...reference.core.config import BrokerConfig
 from ..labs.sim.evidence import Evidence, Readings
@@ -31,7 +32,7 @@ Tap = FrameTap | ReportTap
 _NOTHING = ReportTap()
 
 
-class Watcher:
+class Watcher(ports.Watcher):
     def __init__(self, evidence: SimReadings, host: Host) -> None:
         self.evidence = evidence
         self.host = host
@@ -79,9 +80,6 @@ class Watcher:
 
     def expired(self, lo: int) -> None:
         self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
-
-    def misfits(self, why: str) -> None:
-        """From here on this slave's behaviour is observed from outside."""
 
     def refused(self, conn: End, reported: int, end: int, why: str) -> None:
         self.evidence.add(

@@ -110,9 +110,6 @@ class Client(CallingNode):
         )
         self.calls.call_frame(address, opaque, frame, done)
 
-    def on_start(self) -> None:
-        """Nothing happens before the first call."""
-
     def on_stop(self) -> None:
         self.alarms.cancel_all()
         self.calls.close_all()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar
 
 from ..errors import CodecError
-from ..ports import MS, Conn, Effects, Watcher
+from ..ports import MS, Conn, Effects, Node, Watcher
 from ..wire import headers, remoting
 from ..wire.headers import RequestCode
 from ..wire.record import Record
@@ -51,7 +51,7 @@ CLIENTS = ("clients", None)
 CONFIG = "config"
 
 
-class Broker:
+class Broker(Node):
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     store_class: ClassVar[type[MessageStore]] = MessageStore
     master_class: ClassVar[type[HaMaster]] = HaMaster

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any, ClassVar
 
 from ..errors import CodecError
-from ..ports import Conn, Effects
+from ..ports import Conn, Effects, Node
 from ..wire import beans, headers, remoting
 from ..wire.bodies import DataVersion, TopicConfigs, TopicList
 from ..wire.bodies_route import RegisterBrokerBody, decode_registration, encode_route
@@ -32,7 +32,9 @@ NO_ROUTE = (
 )
 
 
-class NameServer:
+class NameServer(Node):
+    """It opens no connections and has no files: the events of those never happen."""
+
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     routes_class: ClassVar[type[RouteTable]] = RouteTable
 
@@ -59,12 +61,6 @@ class NameServer:
     def on_accepted(self, conn: Conn, port: str) -> None:
         self.peers.accept(conn)
 
-    def on_connected(self, address: str, conn: Conn) -> None:
-        """Never called: a name server opens no connections."""
-
-    def on_connect_failed(self, address: str) -> None:
-        """Never called: a name server opens no connections."""
-
     def on_bytes(self, conn: Conn, data: bytes) -> None:
         self.peers.feed(conn, data)
 
@@ -79,9 +75,6 @@ class NameServer:
         for conn in self.routes.expire(now):
             self.peers.drop(conn)
         self.io.timer(SCAN, now + SCAN_NS)
-
-    def on_flushed(self, token: Hashable) -> None:
-        """Never called: a name server has no files."""
 
     def _on_command(self, conn: Conn, command: Command) -> None:
         handler = None if command.is_response else self._handlers.get(command.code)  # type: ignore[call-overload]

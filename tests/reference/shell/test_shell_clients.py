@@ -9,9 +9,8 @@ from typing import Any
 
 from real_brokers import BrokerProcess, NameServerProcess, until
 
-from pairproof.reference.client import admin
+from pairproof.reference.client import admin, listener
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
-from pairproof.reference.client.listener import NullListener
 from pairproof.reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
@@ -23,7 +22,7 @@ TOPIC = "clients"
 COUNT = 40
 
 
-class Listener(NullListener):
+class Listener(listener.Listener):
     """Keeps the bodies."""
 
     def __init__(self) -> None:
