@@ -16,11 +16,9 @@ from .mutant import CONSUMER, seeded, seeded_in
 
 @seeded("master", "deliver-by-tag", "compares hashes of tags without their sign bit")
 class ComparesWithoutSign(Pulling):
-    def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
-        takes, unknown = super()._filter(request)
-        if takes is None:
-            return None, unknown
-        return lambda entry: takes(entry._replace(tags_code=entry.tags_code & 0xFFFF_FFFF)), unknown
+    def _filter(self, request: Request) -> Takes | None:
+        takes = super()._filter(request)
+        return takes and (lambda entry: takes(entry._replace(tags_code=entry.tags_code & 0xFFFF_FFFF)))
 
 
 @seeded("master", "pull-goes-on", "returns a reader without matches to its old offset")

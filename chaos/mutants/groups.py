@@ -65,11 +65,13 @@ class RegistersByPeriod(Registration):
 @seeded("master", "progress-as-committed", "stores the progress of a pull whose flag excludes it")
 class CommitsEveryPull(Pulling):
     def on_pull(self, request: Request) -> None:
-        super().on_pull(request)
         header = request.header
-        if not header["sysFlag"] & COMMITS:
-            offsets = self.parts.offsets
-            offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
+        try:
+            super().on_pull(request)
+        finally:
+            if not header["sysFlag"] & COMMITS:
+                offsets = self.parts.offsets
+                offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
 
 
 @seeded(CONSUMER, "progress-broadcast", "the pulls of a broadcasting consumer carry its progress, too")

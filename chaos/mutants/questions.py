@@ -117,8 +117,8 @@ class TakesAnyTopic(Administration):
 
 @seeded("master", "invalid-refused", "searches messages in queues that do not exist")
 class PullsAnyQueue(Pulling):
-    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
-        return super()._refusal(group, name, 0)
+    def _check(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> None:
+        super()._check(group, name, 0)
 
 
 QUESTIONS = seeded_in(__name__)

@@ -36,11 +36,12 @@ from .processors.pulling import Pulling
 from .processors.queries import Queries
 from .processors.send_back import SendBack
 from .processors.sending import Sending
+from .processors.statistics import Statistics
 from .processors.transactions import Transactions
 from .puts import Puts
 from .queue_locks import QueueLocks
 from .registration import Registration
-from .requests import Handler, Request
+from .requests import Handler, Refused, Request
 from .retention import Retention
 from .store import MessageStore
 from .subscription_groups import GroupTable
@@ -67,6 +68,7 @@ class Broker(Node):
     progress_class: ClassVar[type[Progress]] = Progress
     members_class: ClassVar[type[Members]] = Members
     administration_class: ClassVar[type[Administration]] = Administration
+    statistics_class: ClassVar[type[Statistics]] = Statistics
     queries_class: ClassVar[type[Queries]] = Queries
     transactions_class: ClassVar[type[Transactions]] = Transactions
     registration_class: ClassVar[type[Registration]] = Registration
@@ -94,16 +96,7 @@ class Broker(Node):
         self.sync = self.sync_class(self.parts, self.registration.topics_changed)
         self.delivery = self.delivery_class(self.parts)
         self.retention = self.retention_class(self.store, config, io, self.expire)
-        self.handlers: Mapping[int, Handler] = {
-            **self.sending.handlers,
-            **self.send_back_class(self.parts).handlers,
-            **self.pulling.handlers,
-            **self.progress.handlers,
-            **self.members.handlers,
-            **self.administration.handlers,
-            **self.queries.handlers,
-            **self.transactions_class(self.parts).handlers,
-        }
+        self.handlers = self._handlers()
         self._timers: Mapping[str, Callable[[Any], None]] = {
             "flush": self.store.on_timer,
             "flush-timeout": self.store.on_timer,
@@ -145,6 +138,47 @@ class Broker(Node):
             peers=self.peers,
             calls=Calls(io),
         )
+
+    def _handlers(self) -> Mapping[int, Handler]:
+        parts, members, progress, administration = self.parts, self.members, self.progress, self.administration
+        statistics = self.statistics_class(parts)
+        return {
+            RequestCode.SEND_MESSAGE: self.sending.on_send,
+            RequestCode.SEND_MESSAGE_V2: self.sending.on_send,
+            RequestCode.SEND_BATCH_MESSAGE: self.sending.on_send,
+            RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back_class(parts).on_send_back,
+            RequestCode.END_TRANSACTION: self.transactions_class(parts).on_end,
+            RequestCode.PULL_MESSAGE: self.pulling.on_pull,
+            RequestCode.QUERY_MESSAGE: self.queries.on_query,
+            RequestCode.VIEW_MESSAGE_BY_ID: self.queries.on_view,
+            RequestCode.QUERY_CONSUMER_OFFSET: progress.on_query,
+            RequestCode.UPDATE_CONSUMER_OFFSET: progress.on_update,
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: progress.on_search,
+            RequestCode.GET_MAX_OFFSET: progress.on_max,
+            RequestCode.GET_MIN_OFFSET: progress.on_min,
+            RequestCode.GET_EARLIEST_MSG_STORETIME: progress.on_earliest,
+            RequestCode.HEART_BEAT: members.on_heartbeat,
+            RequestCode.UNREGISTER_CLIENT: members.on_unregister,
+            RequestCode.GET_CONSUMER_LIST_BY_GROUP: members.on_consumer_ids,
+            RequestCode.GET_CONSUMER_CONNECTION_LIST: members.on_consumers,
+            RequestCode.GET_PRODUCER_CONNECTION_LIST: members.on_producers,
+            RequestCode.LOCK_BATCH_MQ: members.on_lock,
+            RequestCode.UNLOCK_BATCH_MQ: members.on_unlock,
+            RequestCode.UPDATE_AND_CREATE_TOPIC: administration.on_put_topic,
+            RequestCode.DELETE_TOPIC_IN_BROKER: administration.on_delete_topic,
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: administration.on_put_group,
+            RequestCode.DELETE_SUBSCRIPTIONGROUP: administration.on_delete_group,
+            RequestCode.UPDATE_BROKER_CONFIG: administration.on_put_config,
+            RequestCode.GET_BROKER_CONFIG: administration.on_config,
+            RequestCode.GET_BROKER_RUNTIME_INFO: statistics.on_runtime_info,
+            RequestCode.GET_TOPIC_STATS_INFO: statistics.on_topic,
+            RequestCode.GET_CONSUME_STATS: statistics.on_group,
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: statistics.on_consumers,
+            RequestCode.GET_ALL_TOPIC_CONFIG: lambda request: request.answer(body=parts.topics.encode()),
+            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: lambda request: request.answer(body=parts.groups.encode()),
+            RequestCode.GET_ALL_CONSUMER_OFFSET: lambda request: request.answer(body=parts.offsets.encode()),
+            RequestCode.GET_ALL_DELAY_OFFSET: lambda request: request.answer(body=parts.delay_offsets.encode()),
+        }
 
     @property
     def recovery(self) -> str:
@@ -282,6 +316,8 @@ class Broker(Node):
         try:
             check_body(command)
             handler(Request(peers, conn, command, headers.decode_request(command)))
+        except Refused as why:
+            peers.answer(conn, command, why.code, remark=str(why))
         except CodecError as why:
             peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
         if self.parts.topics.version is not version or self.parts.config.brokerPermission != permission:

@@ -11,6 +11,14 @@ from ..wire.remoting import Command
 from .command_peers import CommandPeers
 
 
+class Refused(Exception):
+    """Ends a handler: the broker answers with ``code`` and the reason."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(remark)
+        self.code = code
+
+
 class Request(NamedTuple):
     peers: CommandPeers
     conn: Conn
