@@ -37,10 +37,6 @@ class ConsumeQueues:
     def last_end(self) -> int:
         return max((queue.last_end for queue in self._queues.values()), default=-1)
 
-    @property
-    def gaps(self) -> int:
-        return sum(queue.gaps for queue in self._queues.values())
-
     def known(self) -> list[tuple[str, int]]:
         return sorted(self._queues)
 

@@ -106,16 +106,6 @@ class TopicTable(VersionedTable[TopicConfig]):
         return config if self.put(config.topic_name, config) else None
 
 
-def readable(topic: TopicConfig) -> bool:
-    """Whether clients may pull from it."""
-    return bool(topic.perm & READ)
-
-
-def writable(topic: TopicConfig) -> bool:
-    """Whether clients may send to it."""
-    return bool(topic.perm & WRITE)
-
-
 def _system_topics(cluster: str, broker: str) -> dict[str, TopicConfig]:
     named = INHERIT | WRITE | READ
     topics = [

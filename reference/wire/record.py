@@ -15,29 +15,6 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import CodecError
-from .properties import java_hash, properties_of, properties_to, tags_code
-
-__all__ = [
-    "BLANK_SIZE",
-    "FIXED_SIZE",
-    "MAX_PROPERTIES",
-    "MAX_TOPIC",
-    "RECORD_MAGICS",
-    "Blank",
-    "Message",
-    "Record",
-    "decode",
-    "encode",
-    "encode_blank",
-    "java_hash",
-    "peek",
-    "properties_of",
-    "properties_to",
-    "size_of",
-    "tags_code",
-    "text_size",
-    "why_misplaced",
-]
 
 Host = tuple[bytes, int]
 """Address (4 or 16 bytes) and port."""
@@ -79,7 +56,7 @@ class Message(NamedTuple):
     queue_id: int
     body: bytes
     properties: bytes = b""
-    """As stored: see :func:`properties_of`."""
+    """As stored: see :func:`.properties.properties_of`."""
     flag: int = 0
     sys_flag: int = 0
     born_ms: int = 0

@@ -9,12 +9,13 @@ import pytest
 from broker_play import HEADER, Shell, pull, send
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from message_ids import decode as decode_id
 
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.reference.core import command_peers
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.errors import ConfigError
-from pairproof.reference.wire import message_id, remoting
+from pairproof.reference.wire import remoting
 from pairproof.reference.wire.ha import encode_header, encode_report
 from pairproof.reference.wire.record import Record, decode
 from pairproof.reference.wire.remoting import Command
@@ -36,7 +37,7 @@ def test_async_master_answers_at_once_and_the_message_can_be_pulled(shell: Calla
     master.put(7)
     answer = master.answers()[0]
     assert (answer.code, answer.opaque, answer.fields["queueOffset"]) == (remoting.SUCCESS, 7, "0")
-    assert message_id.decode(answer.fields["msgId"])[1] == 0
+    assert decode_id(answer.fields["msgId"])[1] == 0
     master.ask(pull(8, 0))
     found = master.answers()[1]
     record = decode(found.body)

@@ -13,7 +13,7 @@ import pytest
 from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.reference.core.subscription_groups import SYSTEM_GROUPS, GroupTable
-from pairproof.reference.core.topics import TopicTable, dead_letter_topic, readable, retry_topic, writable
+from pairproof.reference.core.topics import TopicTable, dead_letter_topic, retry_topic
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
@@ -93,14 +93,6 @@ def test_retry_and_dead_letter_topics_are_made_once_and_grow() -> None:
     table.ensure_all({retry_topic("G"): 3})
     assert table.get("%RETRY%G") == TopicConfig("%RETRY%G", 5, 5, 6)
     assert table.version.counter == version.counter + 1
-
-
-@pytest.mark.parametrize(
-    ("perm", "reads", "writes"), [(6, True, True), (4, True, False), (2, False, True), (0, False, False)]
-)
-def test_permissions_are_bits(perm: int, reads: bool, writes: bool) -> None:
-    topic = TopicConfig("T", perm=perm)
-    assert (readable(topic), writable(topic)) == (reads, writes)
 
 
 def test_group_is_created_when_somebody_asks_and_that_is_allowed() -> None:

@@ -18,11 +18,11 @@ from ...ports import MS, Conn
 from ...wire import remoting
 from ...wire.bodies import SubscriptionGroupConfig
 from ...wire.properties import java_hash
-from .. import topics
 from ..consume_queue import Entry
 from ..parts import Parts
 from ..reading import Found, Reader, Takes
 from ..requests import Refused, Request
+from ..topics import READ
 
 COMMITS, SUSPENDS, SUBSCRIBES = 0x1, 0x2, 0x4
 """PullSysFlag."""
@@ -120,7 +120,7 @@ class Pulling:
             raise Refused(remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not consume")
         if topic is None:
             raise Refused(remoting.TOPIC_NOT_EXIST, f"topic[{name}] not exist: create it first")
-        if not topics.readable(topic):
+        if not topic.perm & READ:
             raise Refused(remoting.NO_PERMISSION, f"the topic {name} may not be read")
         if not 0 <= queue_id < topic.read_queue_nums:
             remark = f"queueId[{queue_id}] is illegal: {name} has {topic.read_queue_nums} queues"
