@@ -9,9 +9,9 @@ from ...reference.core.processors.administration import Administration
 from ...reference.core.processors.pulling import Pulling
 from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
-from ...reference.core.topics import READ, WRITE, TopicTable
+from ...reference.core.topics import TopicTable
 from ...reference.wire import remoting
-from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
+from ...reference.wire.bodies import READ, WRITE, SubscriptionGroupConfig, TopicConfig
 from .mutant import seeded, seeded_in
 
 TOPICS_FILE = "topics.json"

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from ..core.calls import Calls, Outcome
 from ..ports import Effects
+from ..wire.bodies import READ, WRITE
 from ..wire.bodies_client import MessageQueue
 from ..wire.bodies_route import TopicRouteData
 from ..wire.headers import RequestCode
@@ -21,8 +22,6 @@ from .asking import ask, body_of
 from .settings import SECOND
 
 MASTER_ID = 0
-PERM_READ = 4
-PERM_WRITE = 2
 REFRESH_REST_NS = 3 * SECOND
 """Least time between refreshes of a topic's route because of failed calls."""
 MAX_BROKERS = 1_000
@@ -97,7 +96,7 @@ class Routes:
     def readable(self, topic: str) -> list[MessageQueue]:
         if topic not in self._readable and topic in self.topics:
             queues = self.topics[topic].queue_datas
-            counts = [(each.broker_name, each.read_queue_nums) for each in queues if each.perm & PERM_READ]
+            counts = [(each.broker_name, each.read_queue_nums) for each in queues if each.perm & READ]
             self._readable[topic] = _queues(topic, counts)
         return self._readable.get(topic, [])
 
@@ -107,7 +106,7 @@ class Routes:
             counts = [
                 (each.broker_name, each.write_queue_nums)
                 for each in queues
-                if each.perm & PERM_WRITE and MASTER_ID in self.brokers.get(each.broker_name, {})
+                if each.perm & WRITE and MASTER_ID in self.brokers.get(each.broker_name, {})
             ]
             self._writable[topic] = _queues(topic, counts)
         return self._writable.get(topic, [])

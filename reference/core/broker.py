@@ -117,20 +117,14 @@ class Broker(Node):
     def _make_parts(self) -> Parts:
         config, io = self.config, self.io
         disk, wall = io.disk, io.wall_ms
-        topics = self.topics_class(
-            disk, wall, cluster=config.brokerClusterName, broker=config.brokerName,
-            auto_create=config.autoCreateTopicEnable, default_queues=config.defaultTopicQueueNums,
-        )  # fmt: skip
         return Parts(
             config=config,
             io=io,
             watcher=self.watcher,
             store=self.store,
             puts=self.puts_class(config, self.store, self.ha),
-            topics=topics,
-            groups=self.groups_class(
-                disk, wall, auto_create=config.autoCreateSubscriptionGroup, keeps=not config.is_slave
-            ),
+            topics=self.topics_class(disk, wall, config),
+            groups=self.groups_class(disk, wall, config),
             offsets=self.offsets_class(disk),
             delay_offsets=DelayOffsets(disk),
             clients=ClientTable(),

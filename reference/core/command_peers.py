@@ -18,6 +18,7 @@ from .unsent import send_on
 MAX_PEERS = 1_000
 IDLE_NS = 90 * 1_000_000_000
 """Clients send heartbeats every 30 s, brokers register as often; a slave fetches tables at least every 60 s."""
+NEVER = -IDLE_NS
 MAX_UNSENT = 4 * 1024 * 1024
 MAX_HELD = 2 * remoting.MAX_FRAME
 MAX_HELD_BY_ALL = 8 * remoting.MAX_FRAME
@@ -43,37 +44,6 @@ class HeldBytes:
         return next(iter(self.sizes))
 
 
-class Seats:
-    """The open connections in the order in which they make room."""
-
-    def __init__(self) -> None:
-        # In order of connecting, and of the last command.
-        self.silent: dict[Conn, None] = {}
-        self.active: dict[Conn, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.silent) + len(self.active)
-
-    def take(self, conn: Conn) -> None:
-        self.silent[conn] = None
-
-    def received(self, conn: Conn, now: int) -> None:
-        self.silent.pop(conn, None)
-        self.active.pop(conn, None)
-        self.active[conn] = now
-
-    def leave(self, conn: Conn) -> None:
-        self.silent.pop(conn, None)
-        self.active.pop(conn, None)
-
-    def idle(self, now: int) -> Conn | None:
-        """The connection that makes room; None if none is idle."""
-        if self.silent:
-            return next(iter(self.silent))
-        conn, last = next(iter(self.active.items()))
-        return conn if now - last >= IDLE_NS else None
-
-
 class CommandPeers:
     """The open connections of one node. ``on_gone`` is called for each that ends; every answer carries ``version``."""
 
@@ -89,7 +59,8 @@ class CommandPeers:
         self.on_command = on_command
         self.on_gone = on_gone
         self._readers: dict[Conn, CommandReader] = {}
-        self._seats = Seats()
+        self._last: dict[Conn, int] = {}
+        """When each sent its last command, ns."""
         self._unsent: dict[Conn, bytearray] = {}
         self._unsent_sizes = HeldBytes()
         self._held = HeldBytes()
@@ -108,13 +79,14 @@ class CommandPeers:
             self.io.close(conn)
             return
         self._readers[conn] = CommandReader()
-        self._seats.take(conn)
+        self._last[conn] = NEVER
 
     def make_room(self) -> bool:
-        idle = self._seats.idle(self.io.now())
-        if idle is not None:
-            self.drop(idle)
-        return idle is not None
+        oldest = min(self._last, key=self._last.__getitem__)
+        is_idle = self.io.now() - self._last[oldest] >= IDLE_NS
+        if is_idle:
+            self.drop(oldest)
+        return is_idle
 
     def feed(self, conn: Conn, data: bytes) -> None:
         self._feeds = True
@@ -144,7 +116,7 @@ class CommandPeers:
                     break
                 if not got_on:
                     got_on = True
-                    self._seats.received(conn, self.io.now())
+                    self._last[conn] = self.io.now()
                 self.on_command(conn, command)
                 if conn not in self._readers:
                     return
@@ -214,7 +186,7 @@ class CommandPeers:
 
     def closed(self, conn: Conn) -> None:
         if self._readers.pop(conn, None) is not None:
-            self._seats.leave(conn)
+            del self._last[conn]
             self._unsent.pop(conn, None)
             self._unsent_sizes.note(conn, 0, True)
             self._held.note(conn, 0, True)

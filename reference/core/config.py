@@ -20,8 +20,8 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from ..errors import ConfigError
+from ..wire.bodies import INHERIT, READ, WRITE
 from .delay import DEFAULT_LEVELS, parse_levels
-from .topics import INHERIT, READ, WRITE
 from .versions import VERSIONS, Version
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")

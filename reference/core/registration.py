@@ -17,12 +17,11 @@ from typing import Any
 from ..errors import CodecError
 from ..ports import MS
 from ..wire import beans, headers, remoting
-from ..wire.bodies import DataVersion, TopicConfig, TopicConfigs
+from ..wire.bodies import READ, WRITE, DataVersion, TopicConfig, TopicConfigs
 from ..wire.bodies_route import RegisterBrokerBody, body_crc
 from ..wire.headers import RequestCode
 from .calls import Outcome
 from .parts import Parts
-from .topics import READ, WRITE
 
 FIRST_NS = 10_000 * MS
 SHORTEST_MS, LONGEST_MS = 10_000, 60_000

@@ -111,7 +111,7 @@ _QUERIED = "indexLastUpdateTimestamp:long indexLastUpdatePhyoffset:long"
 _TOPIC = """topic defaultTopic readQueueNums:int writeQueueNums:int perm:int topicFilterType topicSysFlag:int?
     order:bool"""
 
-HEADERS: Mapping[int, Row] = {
+_WITH_FIELDS = {
     RequestCode.SEND_MESSAGE: _row(_SEND, _SENT, _STORED),
     RequestCode.SEND_MESSAGE_V2: _row(_SEND, _SENT, _STORED),
     RequestCode.SEND_BATCH_MESSAGE: _row(_SEND, _SENT, _STORED),
@@ -124,16 +124,12 @@ HEADERS: Mapping[int, Row] = {
     RequestCode.QUERY_CONSUMER_OFFSET: _row("consumerGroup topic queueId:int", "offset:long"),
     RequestCode.UPDATE_CONSUMER_OFFSET: _row("consumerGroup topic queueId:int commitOffset:long"),
     RequestCode.UPDATE_AND_CREATE_TOPIC: _row(_TOPIC),
-    RequestCode.GET_ALL_TOPIC_CONFIG: _row(),
-    RequestCode.UPDATE_BROKER_CONFIG: _row(),
     RequestCode.GET_BROKER_CONFIG: _row("", "version"),
-    RequestCode.GET_BROKER_RUNTIME_INFO: _row(),
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _row("topic queueId:int timestamp:long", "offset:long"),
     RequestCode.GET_MAX_OFFSET: _row("topic queueId:int", "offset:long"),
     RequestCode.GET_MIN_OFFSET: _row("topic queueId:int", "offset:long"),
     RequestCode.GET_EARLIEST_MSG_STORETIME: _row("topic queueId:int", "timestamp:long"),
     RequestCode.VIEW_MESSAGE_BY_ID: _row("offset:long"),
-    RequestCode.HEART_BEAT: _row(),
     RequestCode.UNREGISTER_CLIENT: _row("clientID producerGroup? consumerGroup?"),
     RequestCode.CONSUMER_SEND_MSG_BACK: _row(
         "offset:long group delayLevel:int originMsgId? originTopic? unitMode:bool? maxReconsumeTimes:int?"
@@ -144,12 +140,6 @@ HEADERS: Mapping[int, Row] = {
     ),
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: _row("consumerGroup"),
     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: _row("consumerGroup"),
-    RequestCode.LOCK_BATCH_MQ: _row(),
-    RequestCode.UNLOCK_BATCH_MQ: _row(),
-    RequestCode.GET_ALL_CONSUMER_OFFSET: _row(),
-    RequestCode.GET_ALL_DELAY_OFFSET: _row(),
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: _row(),
-    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: _row(),
     RequestCode.GET_TOPIC_STATS_INFO: _row("topic"),
     RequestCode.GET_CONSUMER_CONNECTION_LIST: _row("consumerGroup"),
     RequestCode.GET_PRODUCER_CONNECTION_LIST: _row("producerGroup"),
@@ -162,10 +152,9 @@ HEADERS: Mapping[int, Row] = {
     ),
     RequestCode.UNREGISTER_BROKER: _row(_BROKER),
     RequestCode.GET_ROUTEINFO_BY_TOPIC: _row("topic acceptStandardJsonOnly:bool?"),
-    RequestCode.GET_BROKER_CLUSTER_INFO: _row(),
-    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: _row(),
     RequestCode.QUERY_DATA_VERSION: _row(_BROKER, "changed:bool"),
 }
+HEADERS: Mapping[int, Row] = {code: _WITH_FIELDS.get(code, _row()) for code in RequestCode}
 
 # The long names in the table's order; 'n', the broker's name, is ignored like its long form 'bname'.
 SHORT_NAMES = dict(zip([field.name for field in _fields(_SEND)], "abcdefghijklm", strict=True))

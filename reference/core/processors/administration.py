@@ -14,11 +14,11 @@ from dataclasses import fields, replace
 
 from ...errors import CodecError, ConfigError
 from ...wire import beans, config_text
-from ...wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
+from ...wire.bodies import INHERIT, READ, WRITE, DataVersion, SubscriptionGroupConfig, TopicConfig
 from ..config import BrokerConfig
 from ..parts import Parts
 from ..requests import Request
-from ..topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE
+from ..topics import NO_SENDS, TEMPLATE
 from ..versioned_table import MAX_ENTRIES, MAX_QUEUES
 from .limits import check_group, check_range, check_topic
 

@@ -16,13 +16,12 @@ from typing import ClassVar, NamedTuple
 from ...errors import CodecError
 from ...ports import MS, Conn
 from ...wire import remoting
-from ...wire.bodies import SubscriptionGroupConfig
+from ...wire.bodies import READ, SubscriptionGroupConfig
 from ...wire.properties import java_hash
 from ..consume_queue import Entry
 from ..parts import Parts
 from ..reading import Found, Reader, Takes
 from ..requests import Refused, Request
-from ..topics import READ
 
 COMMITS, SUSPENDS, SUBSCRIBES = 0x1, 0x2, 0x4
 """PullSysFlag."""

@@ -13,13 +13,13 @@ from typing import Any
 
 from ...errors import CodecError, StoreFull
 from ...wire import message_id, remoting
-from ...wire.bodies import SubscriptionGroupConfig
+from ...wire.bodies import READ, WRITE, SubscriptionGroupConfig
 from ...wire.properties import properties_of, properties_to
 from ...wire.record import Message, Record
 from ..delay import SCHEDULE_TOPIC, queue_of_level
 from ..parts import Parts
 from ..requests import Refused, Request
-from ..topics import READ, WRITE, dead_letter_topic, retry_topic
+from ..topics import dead_letter_topic, retry_topic
 from .sending import FORBIDDEN
 
 FIRST_RETRY_LEVEL = 3

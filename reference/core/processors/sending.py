@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import CodecError, StoreFull
 from ...wire import message_id, remoting
-from ...wire.bodies import TopicConfig
+from ...wire.bodies import READ, WRITE, TopicConfig
 from ...wire.bodies_client import decode_batch
 from ...wire.headers import RequestCode
 from ...wire.properties import properties_of, properties_to
@@ -26,7 +26,7 @@ from ..delay import SCHEDULE_TOPIC, level_of, queue_of_level
 from ..parts import Parts
 from ..requests import Refused, Request
 from ..store import Stored
-from ..topics import READ, WRITE, dead_letter_topic
+from ..topics import dead_letter_topic
 from .transactions import half_message, is_half
 
 RETRY = "%RETRY%"
