@@ -133,7 +133,7 @@ class SimReadings(Readings, Context):
             self.add(self.kernel.now, "start", name, host.incarnation, f="empty")
             return
         log = broker.log
-        self.add(self.kernel.now, "start", name, host.incarnation, f=broker.recovery, lo=log.start, hi=log.end)
+        self.add(self.kernel.now, "start", name, host.incarnation, f=broker.store.recovery, lo=log.start, hi=log.end)
         before = self.log_ends.get(name, 0)
         if log.end < before:
             self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)

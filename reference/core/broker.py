@@ -10,9 +10,8 @@ The parts are class attributes, so that a subclass can replace exactly one decis
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar
 
-from ..errors import CodecError
 from ..ports import MS, Conn, Effects, Node, Watcher
-from ..wire import headers, remoting
+from ..wire import remoting
 from ..wire.headers import RequestCode
 from ..wire.record import Record
 from ..wire.remoting import Command
@@ -29,7 +28,6 @@ from .ha_slave import HaSlave
 from .metadata_sync import MetadataSync
 from .parts import Parts
 from .processors.administration import Administration
-from .processors.limits import check_body
 from .processors.members import Members
 from .processors.progress import Progress
 from .processors.pulling import Pulling
@@ -41,7 +39,7 @@ from .processors.transactions import Transactions
 from .puts import Puts
 from .queue_locks import QueueLocks
 from .registration import Registration
-from .requests import Handler, Refused, Request
+from .requests import Handler, serve
 from .retention import Retention
 from .store import MessageStore
 from .subscription_groups import GroupTable
@@ -174,10 +172,6 @@ class Broker(Node):
             RequestCode.GET_ALL_DELAY_OFFSET: lambda request: request.answer(body=parts.delay_offsets.encode()),
         }
 
-    @property
-    def recovery(self) -> str:
-        return self.store.recovery
-
     def on_start(self) -> None:
         self.store.start()
         parts = self.parts
@@ -307,13 +301,7 @@ class Broker(Node):
             peers.answer(conn, command, remoting.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
             return
         version, permission = self.parts.topics.version, self.parts.config.brokerPermission
-        try:
-            check_body(command)
-            handler(Request(peers, conn, command, headers.decode_request(command)))
-        except Refused as why:
-            peers.answer(conn, command, why.code, remark=str(why))
-        except CodecError as why:
-            peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
+        serve(handler, peers, conn, command)
         if self.parts.topics.version is not version or self.parts.config.brokerPermission != permission:
             self.registration.topics_changed()
         self._arm_sweeps()

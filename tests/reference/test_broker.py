@@ -358,11 +358,11 @@ def test_clean_stop_is_recovered_normally_and_a_crash_abnormally(make_disk: Call
     first = Shell(disk)
     first.put()
     end = first.broker.log.end
-    assert first.broker.recovery == "empty"
+    assert first.broker.store.recovery == "empty"
     crashed = Shell(disk)
-    assert crashed.broker.recovery == "abnormal" and crashed.broker.log.end == end
+    assert crashed.broker.store.recovery == "abnormal" and crashed.broker.log.end == end
     crashed.broker.on_stop()
-    assert Shell(disk).broker.recovery == "normal"
+    assert Shell(disk).broker.store.recovery == "normal"
 
 
 def test_properties_file_with_an_unknown_key_or_value_is_refused() -> None:

@@ -15,7 +15,7 @@ from pairproof.reference.client.producer import Outgoing, Producer, ProducerSett
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
 from pairproof.reference.shell.shell import Shell
-from pairproof.reference.wire.bodies import TopicConfig
+from pairproof.reference.wire.bodies import ConsumerOffsets, TopicConfig
 from pairproof.reference.wire.record import Record
 
 TOPIC = "clients"
@@ -79,7 +79,7 @@ def test_messages_go_from_a_producer_to_consumers_and_progress_stays_at_the_brok
         for each in consumers:
             each.stop()
         await until(lambda: all(each.over for each in consumers))
-        _, offsets = await tell(admin.offsets, producer.calls, master.address)
+        _, offsets = await tell(admin.table, producer.calls, master.address, ConsumerOffsets)
         assert sum(offsets.offset_table[f"{TOPIC}@g"].values()) == COUNT + 1
         for each in shells:
             each.stop()
