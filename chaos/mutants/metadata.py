@@ -82,7 +82,7 @@ class TakesAlways(MetadataSync):
 class SavesTheSameTopics(TopicTable):
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         applied = super().apply_from_master(entries, version)
-        self._changed = not applied
+        self.changed = not applied
         self.save()
         return applied
 
@@ -98,7 +98,7 @@ class SavesTheSame(MetadataSync):
 class SavesBetweenSyncs(MetadataSync):
     def _schedule_next(self) -> None:
         super()._schedule_next()
-        self.parts.topics._changed = True
+        self.parts.topics.changed = True
         self.parts.topics.save()
 
 

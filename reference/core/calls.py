@@ -68,9 +68,6 @@ class Calls:
     def __contains__(self, conn: Conn) -> bool:
         return conn in self.by_conn
 
-    def expects(self, address: str) -> bool:
-        return address in self.lines
-
     def connects_to(self, address: str) -> bool:
         line = self.lines.get(address)
         return line is not None and line.conn is None

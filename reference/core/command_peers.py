@@ -71,9 +71,6 @@ class CommandPeers:
     def __contains__(self, conn: Conn) -> bool:
         return conn in self._readers
 
-    def __len__(self) -> int:
-        return len(self._readers)
-
     def accept(self, conn: Conn) -> None:
         if len(self._readers) >= MAX_PEERS and not self.make_room():
             self.io.close(conn)

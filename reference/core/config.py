@@ -149,14 +149,6 @@ class BrokerConfig:
         return (self.haListenPort if self.version.obeys_ha_port else 0) or self.listenPort + 1
 
     @property
-    def takes_sends(self) -> bool:
-        return bool(self.brokerPermission & WRITE)
-
-    @property
-    def serves_pulls(self) -> bool:
-        return bool(self.brokerPermission & READ)
-
-    @property
     def is_slave(self) -> bool:
         return self.brokerRole == "SLAVE"
 

@@ -209,7 +209,9 @@ class HaMaster:
 
     def on_writable(self, conn: Conn) -> None:
         peer = self.connections.get(conn)
-        if peer is not None and self._finish_frame(peer):
+        if peer is not None:
+            if peer.unsent:
+                self._write(peer, peer.unsent)
             self._pump(peer)
 
     def on_closed(self, conn: Conn) -> None:
@@ -298,11 +300,6 @@ class HaMaster:
         peer.unsent = frame[taken:]
         if taken:
             peer.last_write = self.io.now()
-
-    def _finish_frame(self, peer: HaConnection) -> bool:
-        if peer.unsent:
-            self._write(peer, peer.unsent)
-        return not peer.unsent
 
     def _check_heartbeat(self, peer: HaConnection) -> None:
         if peer.phase is not Phase.TRANSFER:

@@ -119,7 +119,7 @@ def test_the_oldest_client_that_never_asked_anything_makes_room(seated: Seated) 
     seated.peers.feed("idle", ASK[:-1])
     assert seated.come("new") == seated.gone == ["idle"], "half a frame is no question"
     assert seated.come("newer") == ["idle", "late"]
-    assert "member" in seated.peers and len(seated.peers) == 3
+    assert "member" in seated.peers
 
 
 def test_a_client_that_asked_long_ago_makes_room_and_one_that_asked_lately_does_not(seated: Seated) -> None:

@@ -110,7 +110,7 @@ class Pulling:
             offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
 
     def _forbids(self) -> bool:
-        return not self.parts.config.serves_pulls
+        return not self.parts.config.brokerPermission & READ
 
     def _check(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> None:
         """Refused if the group may not read this queue."""

@@ -54,7 +54,7 @@ class SendBack:
         self.parts.puts.settle(stored.hi, True, partial(self._answer, request.kept()))
 
     def _forbids(self) -> bool:
-        return not self.parts.config.takes_sends
+        return not self.parts.config.brokerPermission & WRITE
 
     def _answer(self, request: Request, status: str) -> None:
         if status == "PUT_OK" or status == "SLAVE_NOT_AVAILABLE":

@@ -98,7 +98,7 @@ class Sending:
         table = self.parts.topics
         known = table.get(name)
         # Only of ordered topics: the route has no queue here for others, and clients send those elsewhere.
-        if known is not None and known.order and not self.parts.config.takes_sends:
+        if known is not None and known.order and not self.parts.config.brokerPermission & WRITE:
             raise Refused(remoting.NO_PERMISSION, FORBIDDEN)
         found = table.for_send(name, header["defaultTopic"], header["defaultTopicQueueNums"])
         if found is None and name.startswith(RETRY):
