@@ -8,6 +8,7 @@ topicRouteData2TopicSubscribeInfo).
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
@@ -52,29 +53,23 @@ def choose(addresses: Mapping[int, str], wanted: int, only_this: bool = False) -
     return next((Choice(each, addresses[each]) for each in candidates if each in addresses), None)
 
 
+@dataclass(eq=False)
 class Routes:
     """The routes of one client. ``learned`` is called for each answer, with the topic and its route or None."""
 
-    def __init__(
-        self,
-        io: Effects,
-        calls: Calls,
-        name_servers: tuple[str, ...],
-        learned: Callable[[str, TopicRouteData | None], None],
-    ) -> None:
-        self.io = io
-        self.calls = calls
-        self.name_servers = name_servers
-        self.learned = learned
-        self.closed = False
-        self.topics: dict[str, TopicRouteData] = {}
-        self.brokers: dict[str, Mapping[int, str]] = {}
-        self._versions: dict[str, int] = {}
-        self._readable: dict[str, list[MessageQueue]] = {}
-        self._writable: dict[str, list[MessageQueue]] = {}
-        self._server = 0
-        self._requested_at: dict[str, int] = {}
-        self._waiting: dict[str, list[Callable[[], None]]] = {}
+    io: Effects
+    calls: Calls
+    name_servers: tuple[str, ...]
+    learned: Callable[[str, TopicRouteData | None], None]
+    closed: bool = False
+    topics: dict[str, TopicRouteData] = field(default_factory=dict)
+    brokers: dict[str, Mapping[int, str]] = field(default_factory=dict)
+    _versions: dict[str, int] = field(default_factory=dict)
+    _readable: dict[str, list[MessageQueue]] = field(default_factory=dict)
+    _writable: dict[str, list[MessageQueue]] = field(default_factory=dict)
+    _server: int = 0
+    _requested_at: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
 
     def choose(self, broker_name: str, wanted: int, only_this: bool = False) -> Choice | None:
         found = choose(self.brokers.get(broker_name, {}), wanted, only_this)

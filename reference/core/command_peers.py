@@ -8,6 +8,7 @@ command for :data:`IDLE_NS`. Source: NettyRemotingServer; the limits on memory a
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ..errors import CodecError
 from ..ports import Conn, Effects
@@ -44,29 +45,23 @@ class HeldBytes:
         return next(iter(self.sizes))
 
 
+@dataclass(eq=False)
 class CommandPeers:
     """The open connections of one node. ``on_gone`` is called for each that ends; every answer carries ``version``."""
 
-    def __init__(
-        self,
-        io: Effects,
-        on_command: Callable[[Conn, Command], None],
-        on_gone: Callable[[Conn], None],
-        version: int = remoting.VERSION,
-    ) -> None:
-        self.io = io
-        self.version = version
-        self.on_command = on_command
-        self.on_gone = on_gone
-        self._readers: dict[Conn, CommandReader] = {}
-        self._last: dict[Conn, int] = {}
-        """When each sent its last command, ns."""
-        self._unsent: dict[Conn, bytearray] = {}
-        self._unsent_sizes = HeldBytes()
-        self._held = HeldBytes()
-        self._feeds = False
-        # An ordered set.
-        self._later: dict[Callable[[], None], None] = {}
+    io: Effects
+    on_command: Callable[[Conn, Command], None]
+    on_gone: Callable[[Conn], None]
+    version: int = remoting.VERSION
+    _readers: dict[Conn, CommandReader] = field(default_factory=dict)
+    _last: dict[Conn, int] = field(default_factory=dict)
+    """When each sent its last command, ns."""
+    _unsent: dict[Conn, bytearray] = field(default_factory=dict)
+    _unsent_sizes: HeldBytes = field(default_factory=HeldBytes)
+    _held: HeldBytes = field(default_factory=HeldBytes)
+    _feeds: bool = False
+    # An ordered set.
+    _later: dict[Callable[[], None], None] = field(default_factory=dict)
 
     def __contains__(self, conn: Conn) -> bool:
         return conn in self._readers
