@@ -239,36 +239,28 @@ class Broker(Node):
             self.replica.on_lost()
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        if conn is self.replica.conn:
-            if self.replica.on_bytes(data):
-                self.store.dispatch()
-                self.store.flusher.grown()
-        elif conn in self.peers:
-            self.peers.feed(conn, data)
-        elif conn in self.parts.calls:
-            self.parts.calls.on_bytes(conn, data)
-        else:
-            self.ha.on_bytes(conn, data)
+        if conn is not self.replica.conn:
+            self._owner(conn).on_bytes(conn, data)
+        elif self.replica.on_bytes(data):
+            self.store.dispatch()
+            self.store.flusher.grown()
 
     def on_writable(self, conn: Conn) -> None:
         if conn is self.replica.conn:
             self.replica.on_writable()
-        elif conn in self.peers:
-            self.peers.writable(conn)
-        elif conn in self.parts.calls:
-            self.parts.calls.on_writable(conn)
         else:
-            self.ha.on_writable(conn)
+            self._owner(conn).on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
         if conn is self.replica.conn:
             self.replica.on_lost()
-        elif conn in self.peers:
-            self.peers.closed(conn)
-        elif conn in self.parts.calls:
-            self.parts.calls.on_closed(conn)
         else:
-            self.ha.on_closed(conn)
+            self._owner(conn).on_closed(conn)
+
+    def _owner(self, conn: Conn) -> CommandPeers | Calls | HaMaster:
+        if conn in self.peers:
+            return self.peers
+        return self.parts.calls if conn in self.parts.calls else self.ha
 
     def on_timer(self, key: Hashable) -> None:
         assert isinstance(key, tuple)

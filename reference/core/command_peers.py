@@ -80,7 +80,7 @@ class CommandPeers:
             self.drop(oldest)
         return is_idle
 
-    def feed(self, conn: Conn, data: bytes) -> None:
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
         self._feeds = True
         self._feed(conn, data)
         self._feeds = False
@@ -121,7 +121,7 @@ class CommandPeers:
         while self._held.total > MAX_HELD_BY_ALL:
             self.drop(self._held.oldest)
 
-    def writable(self, conn: Conn) -> None:
+    def on_writable(self, conn: Conn) -> None:
         unsent = self._unsent.get(conn)
         if unsent is None:
             return
@@ -129,7 +129,7 @@ class CommandPeers:
         self._unsent_sizes.note(conn, len(unsent), taken > 0)
         if not unsent:
             del self._unsent[conn]
-            self.feed(conn, b"")
+            self.on_bytes(conn, b"")
 
     def answer(
         self,
@@ -170,13 +170,13 @@ class CommandPeers:
     def drop(self, conn: Conn) -> None:
         if conn in self._readers:
             self.io.close(conn)
-            self.closed(conn)
+            self.on_closed(conn)
 
     def drop_all(self) -> None:
         for conn in list(self._readers):
             self.drop(conn)
 
-    def closed(self, conn: Conn) -> None:
+    def on_closed(self, conn: Conn) -> None:
         if self._readers.pop(conn, None) is not None:
             del self._last[conn]
             self._unsent.pop(conn, None)

@@ -61,13 +61,13 @@ class NameServer(Node):
         self.peers.accept(conn)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        self.peers.feed(conn, data)
+        self.peers.on_bytes(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
-        self.peers.writable(conn)
+        self.peers.on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
-        self.peers.closed(conn)
+        self.peers.on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
         now = self.io.now()

@@ -104,7 +104,7 @@ class Seated:
 
     def ask(self, *conns: str) -> None:
         for conn in conns:
-            self.peers.feed(conn, ASK)
+            self.peers.on_bytes(conn, ASK)
 
 
 @pytest.fixture
@@ -116,7 +116,7 @@ def seated(monkeypatch: pytest.MonkeyPatch) -> Iterator[Seated]:
 def test_the_oldest_client_that_never_asked_anything_makes_room(seated: Seated) -> None:
     seated.come("member", "idle", "late")
     seated.ask("member")
-    seated.peers.feed("idle", ASK[:-1])
+    seated.peers.on_bytes("idle", ASK[:-1])
     assert seated.come("new") == seated.gone == ["idle"], "half a frame is no question"
     assert seated.come("newer") == ["idle", "late"]
     assert "member" in seated.peers
