@@ -86,10 +86,7 @@ class Broker(Node):
         self.parts = self._make_parts()
         self.sending = self.sending_class(self.parts)
         self.pulling = self.pulling_class(self.parts)
-        self.progress = self.progress_class(self.parts)
         self.members = self.members_class(self.parts)
-        self.administration = self.administration_class(self.parts)
-        self.queries = self.queries_class(self.parts)
         self.registration = self.registration_class(self.parts, self._found_master)
         self.sync = self.sync_class(self.parts, self.registration.topics_changed)
         self.delivery = self.delivery_class(self.parts)
@@ -132,8 +129,9 @@ class Broker(Node):
         )
 
     def _handlers(self) -> Mapping[int, Handler]:
-        parts, members, progress, administration = self.parts, self.members, self.progress, self.administration
-        statistics = self.statistics_class(parts)
+        parts, members = self.parts, self.members
+        progress, queries = self.progress_class(parts), self.queries_class(parts)
+        administration, statistics = self.administration_class(parts), self.statistics_class(parts)
         return {
             RequestCode.SEND_MESSAGE: self.sending.on_send,
             RequestCode.SEND_MESSAGE_V2: self.sending.on_send,
@@ -141,8 +139,8 @@ class Broker(Node):
             RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back_class(parts).on_send_back,
             RequestCode.END_TRANSACTION: self.transactions_class(parts).on_end,
             RequestCode.PULL_MESSAGE: self.pulling.on_pull,
-            RequestCode.QUERY_MESSAGE: self.queries.on_query,
-            RequestCode.VIEW_MESSAGE_BY_ID: self.queries.on_view,
+            RequestCode.QUERY_MESSAGE: queries.on_query,
+            RequestCode.VIEW_MESSAGE_BY_ID: queries.on_view,
             RequestCode.QUERY_CONSUMER_OFFSET: progress.on_query,
             RequestCode.UPDATE_CONSUMER_OFFSET: progress.on_update,
             RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: progress.on_search,
