@@ -166,18 +166,13 @@ _SURE_DIGITS = {"int": 9, "long": 18}
 _integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 
 
-class _Plan(NamedTuple):
-    """A header's fields, each with its name on the wire."""
-
-    fields: tuple[tuple[str, Field], ...]
-    names: frozenset[str]
+_Plan = Mapping[str, tuple[str, Field]]
+"""A header's fields by their long names, each with its name on the wire."""
 
 
 def _plan(fields: tuple[Field, ...], code: int) -> _Plan:
     short = SHORT_NAMES if code in _SHORT_CODES else {}
-    return _Plan(
-        tuple((short.get(each.name, each.name), each) for each in fields), frozenset(each.name for each in fields)
-    )
+    return {each.name: (short.get(each.name, each.name), each) for each in fields}
 
 
 _REQUESTS = {code: _plan(row.request, code) for code, row in HEADERS.items()}
@@ -230,7 +225,7 @@ def _title(request_code: int, code: int | None) -> str:
 
 def _decode(plan: _Plan, texts: Mapping[str, str], request_code: int, code: int | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for travels, (name, kind, required) in plan.fields:
+    for travels, (name, kind, required) in plan.values():
         text = texts.get(travels)
         if text is None:
             if required:
@@ -249,11 +244,11 @@ def _decode(plan: _Plan, texts: Mapping[str, str], request_code: int, code: int 
 
 
 def _encode(plan: _Plan, values: Mapping[str, Any], request_code: int, code: int | None) -> dict[str, str]:
-    if not plan.names.issuperset(values):
-        unknown = sorted(values.keys() - plan.names)[0]
+    if not values.keys() <= plan.keys():
+        unknown = sorted(values.keys() - plan.keys())[0]
         raise CodecError(f"{_title(request_code, code)} has no field {unknown!r}")
     texts: dict[str, str] = {}
-    for travels, (name, kind, required) in plan.fields:
+    for travels, (name, kind, required) in plan.values():
         value = values.get(name)
         if value is None:
             if required:

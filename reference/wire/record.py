@@ -160,7 +160,8 @@ def decode(data: bytes, at: int = 0, check_crc: bool = True, origin: int = 0) ->
             raise CodecError(f"filler at {position} has size {size}, less than its own {BLANK_SIZE} bytes")
         return Blank(size)
     if magic not in (MAGIC_V1, MAGIC_V2):
-        raise CodecError(_why_magic(magic, position))
+        what = f"magic {magic & 0xFFFFFFFF:#010x}" if magic else "zero bytes"
+        raise CodecError(f"no record at {position}: {what}")
     if size < FIXED_SIZE:
         raise CodecError(f"record at {position} has size {size}, less than the smallest one of {FIXED_SIZE}")
     if size > len(data) - at:
@@ -216,9 +217,3 @@ def why_misplaced(record: Record, position: int) -> str | None:
 
 def _too_few(left: int, at: int) -> str:
     return f"{max(0, left)} bytes at {at} are too few for a record's size and magic"
-
-
-def _why_magic(magic: int, at: int) -> str:
-    if magic == 0:
-        return f"no record at {at}: zero bytes"
-    return f"no record at {at}: magic {magic & 0xFFFFFFFF:#010x}"
