@@ -71,11 +71,6 @@ def part_bytes(table: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def write_part(table: Any, path: Path) -> None:
-    """Write one part."""
-    path.write_bytes(part_bytes(table))
-
-
 def read_footer(path: Path) -> Any:
     """A part's footer; raises one of :data:`UNREADABLE`."""
     if not locations.is_remote(path):
