@@ -60,11 +60,8 @@ class RegisterBrokerBody(NamedTuple):
 
 
 def encode_route(route: TopicRouteData, request_version: int, accept_standard_json_only: bool = False) -> bytes:
-    """The route in the form for this client's version; new clients get sorted, quoted broker ids."""
-    if request_version < STANDARD_JSON_VERSION and not accept_standard_json_only:
-        return beans.encode(route)
-    brokers = [data._replace(broker_addrs=dict(sorted(data.broker_addrs.items()))) for data in route.broker_datas]
-    return beans.encode(route._replace(broker_datas=tuple(brokers)), standard=True)
+    """The route in the form for this client's version; new clients get quoted broker ids."""
+    return beans.encode(route, standard=accept_standard_json_only or request_version >= STANDARD_JSON_VERSION)
 
 
 def body_crc(body: bytes) -> int:

@@ -118,7 +118,7 @@ def test_a_type_that_no_body_has_is_a_programmers_error() -> None:
         beans.decode(Odd, "{}")
 
 
-ROUTE = TopicRouteData((BrokerData("b", "c", {1: "h:2", 0: "h:1"}),), (QueueData("b", 4, 4, 6),))
+ROUTE = TopicRouteData((BrokerData("b", "c", {0: "h:1", 1: "h:2"}),), (QueueData("b", 4, 4, 6),))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ ROUTE = TopicRouteData((BrokerData("b", "c", {1: "h:2", 0: "h:1"}),), (QueueData
     [
         (401, False, b'{"0":"h:1","1":"h:2"}'),
         (400, True, b'{"0":"h:1","1":"h:2"}'),
-        (400, False, b'{1:"h:2",0:"h:1"}'),
+        (400, False, b'{0:"h:1",1:"h:2"}'),
     ],
 )
 def test_broker_ids_are_quoted_for_clients_that_ask_or_are_new(version: int, asked: bool, addresses: bytes) -> None:
