@@ -89,11 +89,11 @@ class NameServer(Node):
         if master is None:
             raise Refused(remoting.SYSTEM_ERROR, "too many brokers")
         known = {"haServerAddr": master.ha_address, "masterAddr": master.address} if master.address else {}
-        request.answer(values=known)
+        self._answer(request, known)
 
     def _on_unregister(self, request: Request) -> None:
         self.routes.unregister(_identity(request.header))
-        request.answer()
+        self._answer(request)
 
     def _on_data_version(self, request: Request) -> None:
         address = request.header["brokerAddr"]
@@ -101,20 +101,23 @@ class NameServer(Node):
         if not changed:
             self.routes.touch(address, self.io.now())
         known = self.routes.live.get(address)
-        request.answer(values={"changed": changed}, body=beans.encode(known.version) if known else b"")
+        self._answer(request, {"changed": changed}, beans.encode(known.version) if known else b"")
 
     def _on_route(self, request: Request) -> None:
         topic, standard = request.header["topic"], request.header.get("acceptStandardJsonOnly", False)
         route = self.routes.route(topic)
         if route is None:
             raise Refused(remoting.TOPIC_NOT_EXIST, NO_ROUTE.format(topic))
-        request.answer(body=encode_route(route, request.command.version, standard))
+        self._answer(request, body=encode_route(route, request.command.version, standard))
 
     def _on_cluster_info(self, request: Request) -> None:
-        request.answer(body=beans.encode(self.routes.cluster_info()))
+        self._answer(request, body=beans.encode(self.routes.cluster_info()))
 
     def _on_topic_list(self, request: Request) -> None:
-        request.answer(body=beans.encode(TopicList(tuple(self.routes.topics))))
+        self._answer(request, body=beans.encode(TopicList(tuple(self.routes.topics))))
+
+    def _answer(self, request: Request, values: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
+        request.answer(values=values, body=body)
 
 
 def _identity(header: Mapping[str, Any]) -> Identity:
