@@ -103,4 +103,4 @@ def quoted(text: str) -> str:
 def _unescape(text: str, where: str) -> str:
     if any(escape[1] == "u" for escape in ESCAPE.finditer(text)):
         raise ConfigError(rf"{where}: malformed \uXXXX escape in {quoted(text)}: write four hexadecimal digits")
-    return config_text.unescape(text)
+    return config_text.without_escapes(text)

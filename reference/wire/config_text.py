@@ -21,7 +21,7 @@ _one_line = re.compile(r"(?![ \t\f])[^\r\n]*")
 def decode(text: bytes) -> dict[str, str]:
     """Key to value; the last one of repeated keys. CodecError for text that is not UTF-8."""
     try:
-        return {unescape(key): unescape(value) for _, key, value in entries(text.decode())}
+        return {without_escapes(key): without_escapes(value) for _, key, value in entries(text.decode())}
     except UnicodeDecodeError as why:
         raise CodecError(f"configuration is not UTF-8 at byte {why.start}") from why
 
@@ -52,7 +52,7 @@ def _split(line: str) -> tuple[str, str]:
     return head[1], line[head.end() :]
 
 
-def unescape(text: str) -> str:
+def without_escapes(text: str) -> str:
     """The text with the meaning of its escapes."""
     return ESCAPE.sub(lambda escape: _LETTERS.get(escape[1]) or _unescaped(escape[1]), text)
 
