@@ -25,6 +25,7 @@ from ..harness.history import own_kinds
 from ..harness.ports import Target
 from ..harness.ports.timing import POINTS
 from ..harness.trials import resolve
+from ..harness.trials.schedule import Args
 from ..reference.ports import Effects, Node
 
 OWN, OTHER = "own", "other"
@@ -306,29 +307,26 @@ class Plan(NamedTuple):
 
 def forms(target: Target) -> frozenset[type]:
     """The form types that every node of a target has in a trial without settings; empty without a plan."""
-    plan = getattr(target, "plan", None)
-    if plan is None:
-        return frozenset()
-    return frozenset(
-        kind
-        for kind in (InProcess, Program, Image)
-        if all(each.form(kind) is not None for each in plan(target.settings({})).nodes)
-    )
+    nodes = _nodes(target)
+    kinds = (InProcess, Program, Image) if nodes else ()
+    return frozenset(kind for kind in kinds if all(each.form(kind) is not None for each in nodes))
 
 
 def hooks(target: Target) -> frozenset[str]:
     """The numbers of a lab's control file that at least one storing node of the target obeys."""
-    plan = getattr(target, "plan", None)
-    if plan is None:
-        return frozenset()
-    programs = (each.form(Program) for each in plan(target.settings({})).nodes if each.has_store)
+    programs = (each.form(Program) for each in _nodes(target) if each.has_store)
     return frozenset(chain.from_iterable(each.hooks for each in programs if each is not None))
 
 
 def has_others(target: Target | None) -> bool:
     """Whether a node of the target has a replacement program. False without a target: few have one."""
-    plan = getattr(target, "plan", None)
-    return target is not None and plan is not None and any(each.others for each in plan(target.settings({})).nodes)
+    return any(each.others for each in _nodes(target))
+
+
+def _nodes(target: Target | None) -> tuple[NodePlan, ...]:
+    """The nodes of a target in a trial without settings; none without a plan."""
+    plan: Callable[[Args], Plan] | None = getattr(target, "plan", None)
+    return () if target is None or plan is None else plan(target.settings({})).nodes
 
 
 def abilities(target: Target | None, simulated: bool = False) -> tuple[type, ...]:

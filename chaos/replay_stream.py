@@ -12,18 +12,22 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import fields
 from random import Random
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..reference.core.commit_log import CommitLog
 from ..reference.core.config import BrokerConfig
 from ..reference.core.ha_slave import HaSlave
-from ..reference.ports import Conn, File
+from ..reference.ports import Conn
+from ..reference.shell.log import Log, LogWatcher
+from .labs.sim.disk import SimDisk
 
 SINGLE_BYTES = 8 * 1024
 """Length of the prefix that is fed byte by byte."""
 MAX_PIECE = 5_000
 SEEDS = (1, 2, 3)
 MASTER = "captured-master"
+NOBODY = -1
+"""A log without readers."""
 NO_CUTS: Mapping[int, int] = MappingProxyType({})
 NOT_OF_SLAVES = frozenset({"rocketmqVersion", "inSyncReplicas", "namesrvAddr"})
 """Settings that do not affect a slave's appends and may have values that the reference does not support."""
@@ -58,7 +62,7 @@ def feed_reference_slave(
     log, slave = _started(config, shell)
     for number, pieces in enumerate(connections):
         if number in cuts:
-            shell.disk.cut(cuts[number], config.mappedFileSizeCommitLog)
+            _cut(shell.disk, cuts[number])
             log, slave = _started(config, shell, cuts[number])
         shell.open = number
         slave.on_connected(number)
@@ -79,7 +83,7 @@ def _started(config: BrokerConfig, shell: _Shell, end: int | None = None) -> tup
         # A slave that only lost its connection continues in the middle of a record. Behind a damaged stream the files
         # may lie elsewhere.
         log.files.end = min(max(end, log.files.start), log.files.limit)
-    slave = HaSlave(config, log, shell, shell)
+    slave = HaSlave(config, log, shell, LogWatcher(Log(fd=NOBODY)))
     slave.start()
     return log, slave
 
@@ -110,50 +114,21 @@ def _content(log: CommitLog) -> bytes:
     return b"".join(pieces)
 
 
-class _MemoryFile:
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.data = bytearray(size)
-
-    def read(self, at: int, length: int) -> bytes:
-        return bytes(self.data[at : at + length])
-
-    def write(self, at: int, data: bytes) -> None:
-        self.data[at : at + len(data)] = data
-
-
-class _MemoryDisk:
-    def __init__(self) -> None:
-        self.files: dict[str, _MemoryFile] = {}
-
-    def names(self, folder: str) -> list[str]:
-        return sorted(name[len(folder) + 1 :] for name in self.files if name.startswith(f"{folder}/"))
-
-    def open(self, name: str, size: int) -> File:
-        return self.files.setdefault(name, _MemoryFile(size))
-
-    def cut(self, end: int, file_size: int) -> None:
-        """Discard the log behind an offset."""
-        for name in list(self.files):
-            start = int(name.rpartition("/")[2])
-            if start >= end:
-                del self.files[name]
-            elif start + file_size > end:
-                self.files[name].data[end - start :] = bytes(start + file_size - end)
-
-    def delete(self, name: str) -> None:
-        self.files.pop(name, None)
-
-    def sync(self, name: str) -> None:
-        pass
+def _cut(disk: SimDisk, end: int) -> None:
+    """Discard the log behind an offset."""
+    for name, file in list(disk.files.items()):
+        start = int(name.rpartition("/")[2])
+        if start >= end:
+            disk.delete(name)
+        elif start + file.size > end:
+            file.cache[end - start :] = bytes(start + file.size - end)
 
 
 class _Shell:
-    """Effects and watcher of the slave: records its reports; time does not advance."""
+    """Effects of the slave: records its reports; time does not advance."""
 
     def __init__(self) -> None:
-        # A replayed slave stores no whole files, so its disk lacks that half of the port.
-        self.disk: Any = _MemoryDisk()
+        self.disk = SimDisk()
         self.reports: list[int] = []
         self.open: int | None = None
         self.closed = 0
@@ -164,8 +139,7 @@ class _Shell:
     def wall_ms(self) -> int:
         return 0
 
-    def connect(self, address: str) -> None:
-        pass
+    def connect(self, address: str) -> None: ...
 
     def send(self, conn: Conn, data: bytes) -> int:
         self.reports.append(int.from_bytes(data, "big", signed=True))
@@ -181,25 +155,11 @@ class _Shell:
         self.open = None
         self.closed += 1
 
-    def timer(self, key: Hashable, at: int) -> None:
-        pass
+    def timer(self, key: Hashable, at: int) -> None: ...
 
-    def cancel(self, key: Hashable) -> None:
-        pass
+    def cancel(self, key: Hashable) -> None: ...
 
     def runs(self, thread: Hashable) -> bool:
         return True
 
-    def flush(self, names: list[str], token: Hashable) -> None:
-        pass
-
-    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None: ...
-    def flushed(self, upto: int) -> None: ...
-    def expired(self, lo: int) -> None: ...
-    def misfits(self, why: str) -> None: ...
-
-    def refused(self, conn: Conn, reported: int, end: int, why: str) -> None: ...
-    def dispatched(self, upto: int) -> None: ...
-    def synced(self, table: str, status: str) -> None: ...
-    def persisted(self, table: str) -> None: ...
-    def registered(self, answer: Mapping[str, str] | None, asked: Mapping[str, str]) -> None: ...
+    def flush(self, names: list[str], token: Hashable) -> None: ...

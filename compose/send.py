@@ -21,6 +21,7 @@ from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
 from pairproof.reference.shell.shell import Limits, Shell
 from pairproof.reference.wire.bodies_client import MessageQueue
+from pairproof.reference.wire.bodies_route import ClusterInfo
 
 TOPIC = "play"
 QUEUES = 4
@@ -47,7 +48,7 @@ async def ask(function: Callable[..., None], *arguments: Any) -> tuple[str, Any]
 
 async def addresses(client: Client, names: str) -> dict[int, str]:
     """The brokers' addresses by broker id, from the name server; empty without an answer."""
-    _, cluster = await ask(admin.cluster, client.calls, names)
+    _, cluster = await ask(admin.table, client.calls, names, ClusterInfo)
     data = cluster.broker_addr_table.get(BROKER_NAME) if cluster is not None else None
     return dict(data.broker_addrs) if data is not None else {}
 

@@ -31,9 +31,14 @@ class About(NamedTuple):
     meaning: str
 
 
-class Event(NamedTuple):
-    """One row of the history. Columns that an event type does not use are ``None``; see :func:`kinds`."""
+class _Slotless(type):
+    """Event types add names and words to a row, never a dictionary: a history has millions of rows."""
 
+    def __new__(mcs, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> _Slotless:
+        return super().__new__(mcs, name, bases, {"__slots__": (), **body})
+
+
+class _Row(NamedTuple):
     seq: Annotated[int, About("", "order within the trial, from 0, dense")]
     t: Annotated[int, About("ns", "time since the trial began: virtual in the simulated lab")]
     kind: Annotated[str, About("", "what happened")]
@@ -59,6 +64,10 @@ class Event(NamedTuple):
     detail: Annotated[str | None, About("", "JSON text or a remark")] = None
     group: Annotated[str | None, About("", "consumer group")] = None
     broker: Annotated[int | None, About("", "broker id, 0 the master's: the one chosen, or the one suggested")] = None
+
+
+class Event(_Row, metaclass=_Slotless):
+    """One row of the history. Columns that an event type does not use are ``None``; see :func:`kinds`."""
 
     def words(self, the: Callable[[str | None], str]) -> str:
         """The event as a sentence for readers who do not know the columns; ``the`` formats a node."""

@@ -119,8 +119,8 @@ class Effects(Protocol):
         """Make everything written to these files so far durable; ``on_flushed(token)`` follows."""
 
 
-class Watcher(Protocol):
-    """Observes a node: evidence, never part of the protocol."""
+class Watcher:
+    """Observes a node: evidence, never part of the protocol. By default it records nothing."""
 
     def dispatched(self, upto: int) -> None:
         """Queues and index hold every whole message of the log up to ``upto``."""
@@ -155,9 +155,9 @@ class Watcher(Protocol):
         """
 
 
-class Node(Protocol):
+class Node:
     """Events of a node. ``port`` is the listening port of an accepted connection: ``main``, ``fast`` (as ``main``,
-    without pulls) or ``ha``.
+    without pulls) or ``ha``. By default an event has no effect.
     """
 
     def on_start(self) -> None: ...

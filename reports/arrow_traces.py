@@ -2,8 +2,8 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Sequence
+from itertools import accumulate, groupby
 from typing import Any
 
 import pyarrow as pa
@@ -11,36 +11,54 @@ import pyarrow.compute as pc
 
 from ..harness.runs.tables import ARROW
 from .inputs import RunInput
-from .measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Spread
+from .measures import LISTS, MAX_LISTED, PERCENTILES, PLACE, Measure, Spread
 from .traces.environment import bench
-from .traces.histories import batches, numbered, schema
-from .traces.measured import TABLES
+from .traces.histories import History, Measured, numbered, of_part
+from .traces.measured import TABLES, columns
 from .traces.sends import Deployment
-
-VALUES = "values"
-"""The column of a distribution: in each row a list of values with their frequencies."""
 
 EXACT, DIGITS = 10_000, 3
 """With more values, the distribution uses values rounded up to so many digits."""
 
-BESIDE = ("run", "trial", *PLACE, *Deployment._fields)
+BESIDE = (("run", str), ("trial", int), *((name, str) for name in (*PLACE, *Deployment._fields)))
 
 
 def views(runs: Sequence[RunInput], judging: bool) -> dict[str, pa.Table]:
-    """``traces``, a row for each sampled history, and a view for each nested table."""
-    benches = {run.run: bench(run) for run in runs}
+    """``traces``, a row for each sampled history, and a view for each of its tables."""
     facts = {run.run: run.facts for run in runs}
-    rows = pa.Table.from_batches(batches(numbered(runs), benches, judging), schema()).combine_chunks()
-    for name in PLACE:
-        rows = rows.append_column(name, pa.array([facts[run][name] for run in rows["run"].to_pylist()], pa.string()))
-    return {"traces": rows} | {table: _inline(rows, table) for table in TABLES}
+    benches = {run.run: bench(run) for run in runs}
+    pieces = [_views((), ())]
+    for part in numbered(runs):
+        place = [facts[part.run][name] for name in PLACE]
+        pieces.append(_views(list(of_part(part, benches[part.run], judging)), place))
+    return {name: pa.concat_tables([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def _inline(rows: pa.Table, table: str) -> pa.Table:
-    nested = rows[table].combine_chunks()
-    parents, values = pc.list_parent_indices(nested), pc.list_flatten(nested)
-    columns = {name: rows[name].take(parents) for name in BESIDE}
-    return pa.table(columns | {field.name: pc.struct_field(values, field.name) for field in values.type})
+def _views(found: Sequence[Measured], place: Sequence[str]) -> dict[str, pa.Table]:
+    kinds = (*columns(History), *((name, str) for name in PLACE))
+    whole = {"traces": of_rows([(*each.history, *place) for each in found], kinds)}
+    for name, of in TABLES.items():
+        rows = [
+            (each.history.run, each.history.trial, *place, each.history.role, each.history.flush, *row)
+            for each in found
+            for row in each.rows.get(name, ())
+        ]
+        whole[name] = of_rows(rows, (*BESIDE, *columns(of)))
+    return whole
+
+
+def of_rows(rows: Sequence[tuple[Any, ...]], kinds: Sequence[tuple[str, type]]) -> pa.Table:
+    """A table of rows, by the names and types of its columns."""
+    values = list(zip(*rows, strict=True)) or [()] * len(kinds)
+    arrays = [pa.array(column, ARROW[kind]) for column, (_, kind) in zip(values, kinds, strict=True)]
+    return pa.table(arrays, names=[name for name, _ in kinds])
+
+
+def total(view: pa.Table, each: Measure) -> pa.Table:
+    """The sums of a view's columns by its keys, sorted by these."""
+    found = view.group_by(list(each.keys)).aggregate([(name, "sum") for name in each.sums])
+    found = found.select([*each.keys, *(f"{name}_sum" for name in each.sums)]).rename_columns([*each.keys, *each.sums])
+    return found.sort_by([(key, "ascending") for key in each.keys])
 
 
 def lists(found: dict[str, pa.Table]) -> dict[str, pa.Table]:
@@ -57,74 +75,48 @@ def first(rows: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 def gathered(view: pa.Table, each: Spread) -> pa.Table:
-    """One spread of a view with ``run`` and ``trial``: its values, null where a measurement is missing, and their
-    frequencies.
+    """One spread of a view with ``run`` and ``trial``: the frequency (``times``) of each value, which is null where a
+    measurement is missing. The first value of a trial counts the trial.
     """
-    wanted = [*each.keys, "run", "trial", *each.sums, each.value]
-    width = len(each.keys)
-    found: Groups = {}
-    trials: dict[tuple[Any, ...], set[tuple[str, int]]] = {}
-    for row in zip(*(view[name].to_pylist() for name in wanted), strict=True):
-        trials.setdefault(row[:width], set()).add(row[width : width + 2])
-        found.setdefault(row[:width], _Gathered(each)).add(0, row[width + 2 : -1], [(row[-1], 1)])
-    for key, group in found.items():
-        group.trials = len(trials[key])
-    return _gathered_table(found, each, view)
+    known = set[tuple[Any, ...]]()
+    firsts = []
+    for row in zip(*(view[name].to_pylist() for name in (*each.keys, "run", "trial")), strict=True):
+        firsts.append(int(row not in known))
+        known.add(row)
+    counts = {"trials": pa.array(firsts, pa.int64()), "times": pa.repeat(pa.scalar(1, pa.int64()), len(view))}
+    sums = {name: pc.fill_null(view[name], 0) for name in each.sums}
+    return together(pa.table({name: view[name] for name in (*each.keys, each.value)} | sums | counts), each)
 
 
 def together(rows: pa.Table, each: Spread) -> pa.Table:
-    """Merge the :func:`gathered` rows of several pieces."""
-    return _gathered_table(_groups(rows, each), each, rows)
-
-
-def spread(rows: pa.Table, each: Spread) -> pa.Table:
-    """The spread of :func:`gathered` rows, of one piece or several."""
-    groups = sorted(_groups(rows, each).items(), key=lambda found: found[0])
-    lines = [(*key, group.trials, *group.sums, *_distribution(group.values)) for key, group in groups]
-    return _table(
-        lines, each, rows, each.columns[len(each.keys) :], [ARROW[int]] * (len(each.columns) - len(each.keys))
-    )
-
-
-class _Gathered:
-    def __init__(self, each: Spread) -> None:
-        self.trials = 0
-        self.sums = [0] * len(each.sums)
-        self.values: Counter[int | None] = Counter()
-
-    def add(self, trials: int, sums: Sequence[int | None], values: Iterable[tuple[int | None, int]]) -> None:
-        self.trials += trials
-        self.sums = [known + (more or 0) for known, more in zip(self.sums, sums, strict=True)]
-        for value, times in values:
-            self.values[value] += times
-
-
-Groups = dict[tuple[Any, ...], _Gathered]
-
-
-def _groups(rows: pa.Table, each: Spread) -> Groups:
-    found: Groups = {}
-    width = len(each.keys)
-    for row in zip(*(column.to_pylist() for column in rows.columns), strict=True):
-        values = ((listed["value"], listed["times"]) for listed in row[-1])
-        found.setdefault(row[:width], _Gathered(each)).add(row[width], row[width + 1 : -1], values)
-    for group in found.values():
-        group.values = _rounded(group.values)
-    return found
-
-
-def _rounded(values: Counter[int | None]) -> Counter[int | None]:
-    """The values, unchanged up to :data:`EXACT` of them; more are rounded up, so that few differ.
+    """Merge the :func:`gathered` rows of several pieces. Up to :data:`EXACT` values are unchanged; more are rounded up,
+    so that few differ.
 
     Any division into pieces gives the same result: a piece with too many values is in a group with too many, and
     rounding is idempotent.
     """
-    if values.total() <= EXACT:
-        return values
-    found: Counter[int | None] = Counter()
-    for value, times in values.items():
-        found[value if value is None else rounded_up(value)] += times
-    return found
+    measure = Measure("", (*each.keys, each.value), ("trials", *each.sums, "times"))
+    found = total(rows, measure)
+    keys = list(zip(*(found[name].to_pylist() for name in each.keys), strict=True))
+    totals = Counter[tuple[Any, ...]]()
+    for key, times in zip(keys, found["times"].to_pylist(), strict=True):
+        totals[key] += times
+    values = [
+        value if value is None or totals[key] <= EXACT else rounded_up(value)
+        for key, value in zip(keys, found[each.value].to_pylist(), strict=True)
+    ]
+    return total(found.set_column(len(each.keys), each.value, pa.array(values, pa.int64())), measure)
+
+
+def spread(rows: pa.Table, each: Spread) -> pa.Table:
+    """The spread of :func:`gathered` rows, of one piece or several."""
+    width, lines = len(each.keys), []
+    merged = zip(*(column.to_pylist() for column in together(rows, each).columns), strict=True)
+    for key, group in groupby(merged, lambda row: row[:width]):
+        own = list(group)
+        sums = [sum(column) for column in list(zip(*own, strict=True))[width + 1 : -1]]
+        lines.append((*key, *sums, *_distribution([(row[width], row[-1]) for row in own])))
+    return of_rows(lines, [(name, str if name in each.keys else int) for name in each.columns])
 
 
 def rounded_up(value: int) -> int:
@@ -133,30 +125,11 @@ def rounded_up(value: int) -> int:
     return -(-value // unit) * unit
 
 
-def _gathered_table(groups: Groups, each: Spread, like: pa.Table) -> pa.Table:
-    lines = []
-    for key, group in groups.items():
-        known = sorted(_rounded(group.values).items(), key=lambda found: (found[0] is not None, found[0]))
-        lines.append((*key, group.trials, *group.sums, [{"value": value, "times": times} for value, times in known]))
-    listed = pa.list_(pa.struct([("value", ARROW[int]), ("times", ARROW[int])]))
-    return _table(lines, each, like, ["trials", *each.sums, VALUES], [*[ARROW[int]] * (1 + len(each.sums)), listed])
-
-
-def _table(
-    lines: Sequence[tuple[Any, ...]], each: Spread, like: pa.Table, names: Sequence[str], kinds: Sequence[Any]
-) -> pa.Table:
-    """``like``: a table whose keys have the needed types."""
-    kinds = [*(like.schema.field(name).type for name in each.keys), *kinds]
-    columns = list(zip(*lines, strict=True)) if lines else [()] * len(kinds)
-    arrays = [pa.array(values, kind) for values, kind in zip(columns, kinds, strict=True)]
-    return pa.table(arrays, names=[*each.keys, *names])
-
-
-def _distribution(values: Counter[int | None]) -> tuple[int | None, ...]:
-    known = sorted((value, times) for value, times in values.items() if value is not None)
-    number = sum(times for _, times in known)
+def _distribution(values: Sequence[tuple[int | None, int]]) -> tuple[int | None, ...]:
+    known = sorted((value, times) for value, times in values if value is not None)
+    number, whole = (sum(times for _, times in listed) for listed in (known, values))
     # In integers: the first value that at least so many percent do not exceed.
     wanted = [-(-share * number // 100) for share in PERCENTILES.values()]
     ends = list(accumulate(times for _, times in known))
     shares = [known[bisect_left(ends, least)][0] if known else None for least in wanted]
-    return values.total(), values.total() - number, *shares
+    return whole, whole - number, *shares

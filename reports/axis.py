@@ -78,11 +78,6 @@ def _widths(gaps: list[int], bound: float) -> list[float]:
     return widths
 
 
-def ms(t: int) -> str:
-    """A time in ms, with as many digits as needed."""
-    return f"{t / MS:,.3f}".rstrip("0").rstrip(".") + " ms"
-
-
 def seconds(ns: int) -> str:
     """A duration in a suitable unit."""
     return f"{ns / 1_000 / MS:.3g} s" if ns >= 1_000 * MS else f"{ns / MS:.3g} ms"

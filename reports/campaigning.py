@@ -8,10 +8,10 @@ and writes the same files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +47,14 @@ class OnSpark:
         if not tasks:
             return
         answers: Accumulator[list[Any]] = self._context.accumulator([], Answers())
-        job = Job(self._context, answers, do, tasks)
-        job.start()
+        numbered = list(enumerate(tasks))
+        pool = ThreadPoolExecutor(1)
+        job = pool.submit(lambda: self._context.parallelize(numbered, len(numbered)).foreach(answering(do, answers)))
         answered: set[int] = set()
         read = 0
         try:
             while True:
-                over = not job.is_alive()
+                over = job.done()
                 found = answers.value
                 for number, answer in found[read:]:
                     read += 1
@@ -66,35 +67,12 @@ class OnSpark:
                     break
                 sleep(POLL_S)
         finally:
-            if job.is_alive():
+            if not job.done():
                 self._context.cancelAllJobs()
-                job.join()
-        if job.failed is not None:
-            raise job.failed
+            pool.shutdown()
+        job.result()
         if len(answered) != len(tasks):
             raise SparkFailed(f"Spark ended, and {len(tasks) - len(answered)} of {len(tasks)} tasks did not answer")
-
-
-class Job(Thread):
-    """Runs the tasks in Spark; this process uses one answer of each."""
-
-    def __init__(
-        self, context: SparkContext, answers: Accumulator[list[Any]], do: Callable[..., Any],
-        tasks: Sequence[tuple[Any, ...]],
-    ) -> None:  # fmt: skip
-        super().__init__(daemon=True)
-        self.failed: Exception | None = None
-        self._context = context
-        self._answers = answers
-        self._do = do
-        self._tasks = tasks
-
-    def run(self) -> None:
-        numbered = list(enumerate(self._tasks))
-        try:
-            self._context.parallelize(numbered, len(numbered)).foreach(answering(self._do, self._answers))
-        except Exception as why:
-            self.failed = why
 
 
 def answering(do: Callable[..., Any], answers: Accumulator[list[Any]]) -> Callable[[tuple[int, tuple[Any, ...]]], None]:

@@ -15,13 +15,13 @@ from math import erfc, exp, lgamma, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..harness.exploration.ratio import wilson
+from ..harness.runs.schema import Row
 from ..harness.texts.wording import counted
 from .headline import short
 
 if TYPE_CHECKING:
     from .model import Report
 
-Row = dict[str, Any]
 
 MAX_NAMED = 3
 CHANCE = 0.01

@@ -22,6 +22,7 @@ from ..harness.runs.part_size import Budget
 from ..harness.runs.reader import read as read_rows
 from ..harness.runs.tables import SCHEMAS
 from . import arrow_traces
+from .arrow_traces import of_rows, total
 from .inputs import RunInput, columns
 from .measures import (
     BLIND,
@@ -100,12 +101,12 @@ def counted(run: RunInput, judging: bool) -> Tables:
     }
     recorded = arrow_traces.views(runs, judging) | {MEASURED: _amounts(read(runs, "objectives", budget))}
     views["lost"] = recorded["lost"] = _lost(read(runs, "losses", budget))
-    found = {name: _sum(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
+    found = {name: total(views[each.source], each) for name, each in MEASURES.items() if each.source in views}
     found |= {name: arrow_traces.gathered(recorded[each.source], each) for name, each in SPREADS.items()}
     found |= arrow_traces.lists(recorded)
     alone = recorded["traces"].filter(pc.is_null(recorded["traces"]["trial"]))
     return found | {
-        "firsts": _firsts(verdicts, trials), "histories": _sum(recorded["traces"], HISTORIES),
+        "firsts": _firsts(verdicts, trials), "histories": total(recorded["traces"], HISTORIES),
         "by_search": _by_search(verdicts, trials), "kept": _kept(trials), UNREADABLE: alone.select(["run", "part"]),
     }  # fmt: skip
 
@@ -122,13 +123,13 @@ def merged(counts: Iterable[Tables]) -> Tables:
 
 def _merged(known: Sequence[Tables]) -> Tables:
     rows = {name: pa.concat_tables([each[name] for each in known]) for name in known[0]}
-    found = {name: _sum(rows[name], each) for name, each in MEASURES.items() if name in rows}
+    found = {name: total(rows[name], each) for name, each in MEASURES.items() if name in rows}
     found |= {name: arrow_traces.first(rows[name], columns) for name, columns in LISTS.items()}
     found |= {name: arrow_traces.together(rows[name], each) for name, each in SPREADS.items()}
     keys, sums = BY_SEARCH
     return rows | found | {
-        "firsts": _leading(rows["firsts"]), "histories": _sum(rows["histories"], HISTORIES),
-        "by_search": _sum(rows["by_search"], Measure("", keys, sums)), "kept": _first_kept(rows["kept"]),
+        "firsts": _leading(rows["firsts"]), "histories": total(rows["histories"], HISTORIES),
+        "by_search": total(rows["by_search"], Measure("", keys, sums)), "kept": _first_kept(rows["kept"]),
     }  # fmt: skip
 
 
@@ -138,7 +139,7 @@ def completed(counts: Iterable[Tables]) -> Tables:
     """
     found = merged(counts)
     # Measures of an earlier measure.
-    found |= {name: _sum(found[each.source], each) for name, each in MEASURES.items() if name not in found}
+    found |= {name: total(found[each.source], each) for name, each in MEASURES.items() if name not in found}
     return found | {name: arrow_traces.spread(found[name], each) for name, each in SPREADS.items()}
 
 
@@ -206,7 +207,7 @@ def _by_search(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
     violated = pc.cast(pc.equal(rows["verdict"], Verdict.VIOLATED.value), pa.int64())
     keys, sums = BY_SEARCH
     view = {name: rows[name] for name in keys} | dict(zip(sums, (rows["trials"], violated), strict=True))
-    return _sum(pa.table(view), Measure("", keys, sums))
+    return total(pa.table(view), Measure("", keys, sums))
 
 
 def _judged(verdicts: pa.Table, trials: pa.Table) -> pa.Table:
@@ -259,15 +260,7 @@ def _exploded(table: pa.Table, keys: tuple[str, ...], column: str, names: tuple[
         found = json.loads(row[column] or "null") or {}
         entries = found.items() if isinstance(found, dict) else ((each, 1) for each in found)
         rows += [(*(row[key] for key in keys), name, amount * row["count_all"]) for name, amount in entries]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * (len(keys) + 2)
-    types = [pa.string()] * (len(keys) + 1) + [pa.int64()]
-    return pa.table([pa.array(each, kind) for each, kind in zip(columns, types, strict=True)], names=[*keys, *names])
-
-
-def _sum(view: pa.Table, each: Measure) -> pa.Table:
-    found = view.group_by(list(each.keys)).aggregate([(name, "sum") for name in each.sums])
-    found = found.select([*each.keys, *(f"{name}_sum" for name in each.sums)]).rename_columns([*each.keys, *each.sums])
-    return found.sort_by([(key, "ascending") for key in each.keys])
+    return of_rows(rows, [*((name, str) for name in (*keys, names[0])), (names[1], int)])
 
 
 def _firsts(verdicts: pa.Table, trials: pa.Table) -> pa.Table:

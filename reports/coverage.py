@@ -5,13 +5,12 @@ Left out: which empty cells are possible at all.
 
 from collections.abc import Iterable
 from math import ceil, log10
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..harness.exploration.coverage_table import NO_FAULT
 from ..harness.rocketmq.coverage import AT, STATES
 from ..harness.rocketmq.coverage_cluster import READERS, TABLES
-
-Row = dict[str, Any]
+from ..harness.runs.schema import Row
 
 LEVELS = 5
 FAMILIES = (

@@ -5,9 +5,9 @@ name only.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-Row = dict[str, Any]
+from ..harness.runs.schema import Row
 
 SHUT_DOWN, CUT = "file_systems_shut_down", "log_tails_cut"
 

@@ -1,14 +1,12 @@
 """The evidence of each run of a report, from its tables: see :mod:`harness.exploration.evidence`."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..harness.exploration import evidence
 from ..harness.exploration.evidence import Evidence
 from ..harness.judging.verdict import Verdict
+from ..harness.runs.schema import Row
 from .inputs import RunInput
-
-Row = dict[str, Any]
 
 
 def is_amber(run: Row) -> bool:

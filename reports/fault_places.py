@@ -4,11 +4,10 @@ Left out: which nodes and links a fault supports; see the catalogue of faults.
 """
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..harness.rocketmq import topology
-
-Row = dict[str, Any]
+from ..harness.runs.schema import Row
 
 KINDS = (
     ("Brokers of the pair", topology.NODES),

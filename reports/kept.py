@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..harness.runs.schema import Row
 from . import scenarios
 from .model import MAX_PAGES
 
 MAX_EVENTS = 200_000
-
-Row = dict[str, Any]
 
 
 def chosen(rows: Iterable[Row], played: Sequence[Row], without: Collection[tuple[str, int]], at_most: int) -> list[Row]:

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
-
-Row = dict[str, Any]
+from ..harness.runs.schema import Row
 
 _ISSUE = re.compile(r"([\w-]+/[\w-]+) (?:issues?|(PR)) (?=\d)")
 UNSAID: Row = {"means": "", "versions": [], "node": "", "avoided_by": "", "loses": False}

@@ -17,7 +17,9 @@ class Bar(NamedTuple):
 
 
 class Tick(NamedTuple):
-    """A moment. ``kind``: first (a dot), again (a diamond), usual (a stroke), aside (a ring), failed (a cross)."""
+    """A moment. ``kind``: first (a dot), again (a diamond), usual (a stroke), aside (a ring), failed (a cross).
+    A mark over all rows is of kind violation, crash, start or mark.
+    """
 
     t: int
     kind: str

@@ -4,7 +4,7 @@ The files are report.json, junit.xml and summary.md. An engine counts (:mod:`pai
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 
 from ..harness.runs import atomic
 from ..harness.runs.reader import histories
+from ..harness.runs.schema import Row
 from . import comparing, counting, engines, inputs, junit, kept, model, power, replacing, series, summary, trend
 from .inputs import Corrupt, RunInput
 from .measures import SPARK
-from .model import Report, Row
+from .model import Report
 
 MAX_EVENTS = 20_000
 """Events of one trial that a timeline draws at most."""
@@ -40,13 +41,11 @@ PAGES = (
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")
 """The contents of a report; an earlier report's are replaced once a new one is written."""
 
-OnStep = Callable[[str], None]
-
 
 class Options(NamedTuple):
     rejudge: bool
     compare: bool
-    on_step: OnStep
+    on_step: engines.OnStep
 
 
 class Made(NamedTuple):
@@ -91,7 +90,7 @@ def make_report(
     compare: bool = False,
     engine: str = SPARK,
     master: str | None = None,
-    on_step: OnStep = lambda _: None,
+    on_step: engines.OnStep = lambda _: None,
 ) -> Made:
     """Make the report of ``folders`` in ``out``, replacing an earlier one there.
 

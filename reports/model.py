@@ -19,7 +19,7 @@ from ..harness.exploration.evidence import FEW, Evidence
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Demands, Standing, Verdict, conclusion, standing
 from ..harness.runs import locations, replays
-from ..harness.runs.schema import FACTS
+from ..harness.runs.schema import FACTS, Row
 from ..harness.texts import invocation
 from ..harness.texts.plain import without_secrets
 from ..harness.trials.schedule_json import from_json
@@ -35,7 +35,6 @@ MAX_PAGES = 100
 
 AS_COUNTED = ("places", "contract", "search", "skipped", "coverage", "problems")
 
-Row = dict[str, Any]
 Standings = Mapping[tuple[str, str], Standing]
 Tables = Mapping[str, pa.Table]
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 from ..harness.commands.losses import single, unavailable
 from ..harness.history import MS
 from ..harness.rocketmq.outlook import classes
+from ..harness.runs.schema import Row
 from ..harness.search.repeated import SIMULATION
 from ..harness.texts.wording import counted
 from .axis import seconds
@@ -25,7 +26,6 @@ from .svg import Svg
 if TYPE_CHECKING:
     from .model import Report
 
-Row = dict[str, Any]
 
 WIDTH, HEIGHT = 220, 16
 LEAST_NS = MS

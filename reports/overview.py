@@ -12,10 +12,11 @@ from typing import Any
 from ..harness.exploration.evidence import FEW
 from ..harness.judging.law_groups import grouped
 from ..harness.judging.verdict import Verdict
+from ..harness.runs.schema import Row
 from ..harness.texts.wording import counted, search
 from . import known_deviations, objectives, scenarios, series, trend, untested
 from .axis import seconds
-from .model import MAX_PAGES, Report, Row, completeness
+from .model import MAX_PAGES, Report, completeness
 from .rejudging import COMPLETE
 from .traced import SIMULATED
 

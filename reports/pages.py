@@ -15,8 +15,10 @@ from ..harness.history import Event
 from ..harness.judging.law_groups import grouped
 from ..harness.judging.verdict import Verdict
 from ..harness.rocketmq.autopsy import autopsy, message_of
+from ..harness.rocketmq.naming import ms
 from ..harness.rocketmq.settings import DEFAULTS
 from ..harness.runs import atomic
+from ..harness.runs.schema import Row
 from ..harness.texts import wording
 from ..harness.texts.folding import folded
 from . import (
@@ -35,13 +37,12 @@ from . import (
     traced,
     trend,
 )
-from .axis import ms
 from .charts import LOOKS
 from .events import words
 from .figures import chance, number, percent, short, span, when
 from .folding import Line, fold
 from .measures import MAX_FIRSTS
-from .model import MAX_PAGES, Report, Row, completeness, program_of
+from .model import MAX_PAGES, Report, completeness, program_of
 from .scene import scene, spans
 from .timeline import draw
 

@@ -12,11 +12,10 @@ the mean over all mutants.
 import json
 from collections.abc import Iterable
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..harness.exploration.ratio import wilson
-
-Row = dict[str, Any]
+from ..harness.runs.schema import Row
 
 NUMBERS = (10, 100, 1_000, 10_000, 100_000)
 NOTICED, EQUIVALENT = ("killed", "crash"), "equivalent"

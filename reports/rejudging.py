@@ -5,14 +5,12 @@ missing or damaged sampled history.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..harness.errors import EXIT_HOLDS, EXIT_LAB, EXIT_UNKNOWN, EXIT_VIOLATED
+from ..harness.runs.schema import Row
 from ..harness.texts.wording import counted
 from . import scenarios
 from .measures import HISTORIES
-
-Row = dict[str, Any]
 
 EXIT_CODES = {
     scenarios.VIOLATED: EXIT_VIOLATED, scenarios.UNMET: EXIT_VIOLATED, scenarios.DEVIATES: EXIT_VIOLATED,

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..harness.errors import CorruptRun
-
-Row = dict[str, Any]
+from ..harness.runs.schema import Row
 
 VIOLATED, UNMET, FAILED, UNKNOWN, SKIPPED, HOLDS = VERDICTS = (
     "violated", "unmet", "failed", "unknown", "skipped", "holds",

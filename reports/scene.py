@@ -12,7 +12,7 @@ from ..harness.rocketmq import topology
 from . import groups
 from .axis import seconds
 from .events import words
-from .lanes import Bar, Row
+from .lanes import Bar, Row, Tick
 
 MASTER = topology.MASTER
 ROGUES = ("rogue_slave", "rogue_master")
@@ -35,13 +35,6 @@ class Sent(NamedTuple):
     title: str
 
 
-class Mark(NamedTuple):
-    t: int
-    kind: str
-    label: str
-    title: str
-
-
 class Scene(NamedTuple):
     times: list[int]
     nodes: list[str]
@@ -61,7 +54,7 @@ class Scene(NamedTuple):
     lag: dict[str, list[Step]]
     """Per slave: bytes by which its log lags the master's."""
     sends: list[Sent]
-    marks: list[Mark]
+    marks: list[Tick]
 
 
 def scene(events: Sequence[Event], violated_at: int | None = None) -> Scene:
@@ -265,17 +258,17 @@ _MARKED = {
 }
 
 
-def _marks(events: Iterable[Event], violated_at: int | None) -> list[Mark]:
+def _marks(events: Iterable[Event], violated_at: int | None) -> list[Tick]:
     found = []
     for event in events:
         if event.seq == violated_at:
-            found.append(Mark(event.t, "violation", "violated here", words(event)))
+            found.append(Tick(event.t, "violation", "violated here", words(event)))
         if event.kind == "crash":
-            found.append(Mark(event.t, "crash", f"✕ {event.node}", words(event)))
+            found.append(Tick(event.t, "crash", f"✕ {event.node}", words(event)))
         elif event.kind == "start" and (event.incarnation or 1) > 1:
-            found.append(Mark(event.t, "start", f"▲ {event.node}", words(event)))
+            found.append(Tick(event.t, "start", f"▲ {event.node}", words(event)))
         elif event.kind in _MARKED:
-            found.append(Mark(event.t, "crash", _MARKED[event.kind].format(event), words(event)))
+            found.append(Tick(event.t, "crash", _MARKED[event.kind].format(event), words(event)))
         elif event.kind == "mark" and event.f != "end":
-            found.append(Mark(event.t, "mark", str(event.f), words(event)))
+            found.append(Tick(event.t, "mark", str(event.f), words(event)))
     return found

@@ -14,10 +14,11 @@ from ..harness.errors import PairproofError
 from ..harness.judging import deviations
 from ..harness.judging.verdict import Verdict
 from ..harness.runs import atomic
+from ..harness.runs.schema import Row
 from ..harness.texts.wording import counted
 from . import known_deviations, objectives, rejudging, scenarios, trend, untested
 from .markdown import MAX_ROWS, escape, fenced, table
-from .model import Report, Row, completeness
+from .model import Report, completeness
 
 STEP_SUMMARY = "GITHUB_STEP_SUMMARY"
 MAX_FINDINGS = 20

@@ -13,10 +13,11 @@ from markupsafe import Markup
 
 from ..harness.history import Event
 from ..harness.rocketmq import topology
-from .axis import Axis, Break, ms, seconds
+from ..harness.rocketmq.naming import ms
+from .axis import Axis, Break, seconds
 from .charts import Charts
 from .lanes import Bar, Row, Tick
-from .scene import Mark, Scene, scene
+from .scene import Scene, scene
 from .svg import Svg, fits
 
 WIDTH = 1120
@@ -228,7 +229,7 @@ def _with_room(row: list[Bar], axis: Axis) -> list[tuple[Bar, float]]:
 class Label(NamedTuple):
     """A mark with its label's row, counted from the axis up, and its side of the line."""
 
-    mark: Mark
+    mark: Tick
     row: int
     leftward: bool
 
@@ -237,7 +238,7 @@ class Label(NamedTuple):
         return "end" if self.leftward else "begin"
 
 
-def pack_labels(marks: Sequence[Mark], axis: Axis) -> list[Label]:
+def pack_labels(marks: Sequence[Tick], axis: Axis) -> list[Label]:
     """Rows for the marks' labels, the violation's first; without room, the last row is shared."""
     rows: list[list[tuple[float, float]]] = [[] for _ in range(LABEL_ROWS)]
     found = []

@@ -5,14 +5,12 @@ calls and not a broker; a trial's own timeline draws its lag.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from ..harness.rocketmq.objectives import NO_FAULT
+from ..harness.runs.schema import Row
 from . import objectives
 from .axis import seconds
 from .measures import PERCENTILES
-
-Row = dict[str, Any]
 
 SIMULATED = "sim"
 

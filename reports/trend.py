@@ -11,13 +11,12 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..harness.runs.schema import Row
 from ..harness.texts.wording import counted
 from . import examined, series
 from .figures import when
 from .rejudging import COMPLETE
 from .svg import Svg
-
-Row = dict[str, Any]
 
 WIDTH, LEFT, RIGHT, HEIGHT, TOP, FOOT = 1100, 62, 80, 150, 30, 36
 MAX_TOLD = 12

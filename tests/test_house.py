@@ -151,7 +151,8 @@ def test_a_registered_name_is_its_file_s_name_and_no_file_is_forgotten(group: st
 
 def declares(path: Path) -> bool:
     """Whether a file holds a law or a fault, and not only what several of them share."""
-    return re.search(r"^FAULT\b|^    id = ", path.read_text(encoding="utf-8"), re.MULTILINE) is not None
+    stated = rf'^FAULT\b|^    id = |\A"""``{path.stem.replace("_", "-")}``: '
+    return re.search(stated, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 ABSOLUTE = re.compile(r"^ *(from|import) pairproof\.(harness|chaos|reports|reference)\b", re.MULTILINE)
@@ -191,13 +192,15 @@ def test_what_is_registered_is_what_is_installed_and_can_be_loaded(group: str) -
         assert registry.find(group, name) is not None
 
 
-PAGES = {**documents.PAGES, "contract.md": rocketmq_documents.contract_page}
+PAGES = {**documents.PAGES, **rocketmq_documents.PAGES}
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_pages_made_from_the_code_are_current(page: str) -> None:
     written = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    assert written == PAGES[page](), "run the command that the page names"
+    parts = PAGES[page]()
+    assert [found[2] for found in documents.PART.finditer(written)] == list(parts)
+    assert written == documents.filled(written, parts), "run the command that the page names"
 
 
 def test_every_locked_package_has_its_licence_in_the_notice() -> None:

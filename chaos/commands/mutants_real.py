@@ -18,7 +18,6 @@ from ...harness.judging import judge as judging
 from ...harness.ports import Lab
 from ...harness.rocketmq.commands.autopsy import command as autopsy
 from ...harness.runs.reader import named_finding, to_finding
-from ...harness.search.repeated import violates
 from ...harness.trials import resolve
 from ...harness.trials.interpreter import run_trial
 from ...harness.trials.workers import CanClose
@@ -87,7 +86,7 @@ def _hunt(how: Hunt, mutant: Mutant) -> Catch:
     known = to_finding(named_finding(found[0]))
     # One at a time, as a user replays it: concurrent executions slow each other down and change the outcome of races.
     again = (run_trial(how.lab, target, known.schedule, origin="replay") for _ in range(REPEATS))
-    showed = sum(violates(each, mutant.law) for each in again)
+    showed = sum(each.violates(mutant.law) for each in again)
     with autopsy.make_context("autopsy", ["--", str(found[0])]) as context:
         autopsy.invoke(context)
     return Catch(

@@ -1,7 +1,7 @@
 """Seeded bugs by name: they measure the harness, and a replay of a finding may name one.
 
-Each file has a tuple with the mutants of one subject. A third party registers its own tuple under the entry points
-``pairproof.mutants``. Ours need none: a container's node may be a mutant, and no package is installed there.
+Each file has the mutants of one subject. A third party registers a tuple under the entry points ``pairproof.mutants``.
+Ours need none: a container's node may be a mutant, and no package is installed there.
 """
 
 from collections.abc import Mapping
@@ -10,49 +10,52 @@ from typing import cast
 
 from ...harness import registry
 from ...harness.errors import UsageError
-from .acks import ACKS
-from .administrators import ADMINISTRATORS
-from .by_tag import BY_TAG
-from .client_port import CLIENT_PORT
-from .contents import CONTENTS
-from .conversations import CONVERSATIONS
-from .delivery import DELIVERY
-from .fan_out import FAN_OUT
-from .garbled import GARBLED
-from .groups import GROUPS
-from .incarnations import LIVES
-from .locks import LOCKS
-from .long_conversations import LONG_CONVERSATIONS
-from .master import MASTER
-from .metadata import METADATA
-from .moments import MOMENTS
-from .mutant import Mutant
-from .other_sends import OTHER_SENDS
-from .pacing import PACES
-from .pieces import PIECES
-from .producers import PRODUCERS
-from .progress import PROGRESS
-from .pulls import PULLS
-from .queries import QUERIES
-from .questions import QUESTIONS
-from .queues import QUEUES
-from .recoveries import RECOVERIES
-from .replicas import REPLICAS
-from .roles import ROLES
-from .routing import ROUTING
-from .sent_back import SENT_BACK
-from .slave import SLAVE
-from .storage import STORAGE
-from .store import STORE
-from .stream import STREAM
-from .transactions import TRANSACTIONS
+from . import (
+    acks,
+    administrators,
+    by_tag,
+    client_port,
+    contents,
+    conversations,
+    delivery,
+    fan_out,
+    garbled,
+    groups,
+    incarnations,
+    locks,
+    long_conversations,
+    master,
+    metadata,
+    moments,
+    other_sends,
+    pacing,
+    pieces,
+    producers,
+    progress,
+    pulls,
+    queries,
+    questions,
+    queues,
+    recoveries,
+    replicas,
+    roles,
+    routing,
+    sent_back,
+    slave,
+    storage,
+    store,
+    stream,
+    transactions,
+)
+from .mutant import Mutant, seeded_in
 
-OWN: tuple[Mutant, ...] = (
-    *MASTER, *ACKS, *REPLICAS, *SLAVE, *STORE, *STREAM, *CLIENT_PORT, *CONTENTS, *FAN_OUT, *STORAGE, *PACES, *PIECES,
-    *METADATA, *ROLES, *ROUTING, *QUEUES, *DELIVERY, *PROGRESS, *LIVES, *GARBLED, *QUESTIONS, *OTHER_SENDS,
-    *GROUPS, *ADMINISTRATORS, *PRODUCERS, *LOCKS, *PULLS, *SENT_BACK, *BY_TAG, *TRANSACTIONS, *CONVERSATIONS,
-    *LONG_CONVERSATIONS, *RECOVERIES, *QUERIES, *MOMENTS,
+_MODULES = (
+    master, acks, replicas, slave, store, stream, client_port, contents, fan_out, storage, pacing, pieces,
+    metadata, roles, routing, queues, delivery, progress, incarnations, garbled, questions, other_sends, groups,
+    administrators, producers, locks, pulls, sent_back, by_tag, transactions, conversations, long_conversations,
+    recoveries, queries, moments,
 )  # fmt: skip
+OWN: tuple[Mutant, ...] = tuple(each for module in _MODULES for each in seeded_in(module.__name__))
 
 
 @cache

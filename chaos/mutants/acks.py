@@ -10,7 +10,7 @@ from ...reference.core.puts import Puts
 from ...reference.core.requests import Request
 from ...reference.core.versions import AckWait
 from ...reference.wire import remoting
-from .mutant import Mutant, seeded, seeded_in, with_parts
+from .mutant import Mutant, seeded, with_parts
 
 
 @seeded("master", "ack-flushed", "answers PUT_OK after a flush that began before the message arrived")
@@ -134,8 +134,6 @@ class RefusesWhatItStored(Sending):
         else:
             super().answer(request, ids, queue_id, queue_offset, status)
 
-
-ACKS = seeded_in(__name__)
 
 SENDERS_WAIT = Mutant(
     "senders_wait_for_their_turn", "master", with_parts(transfer_class=SendersWaitForTheirTurn), "ack-bounded",

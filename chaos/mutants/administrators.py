@@ -9,10 +9,10 @@ from ...reference.core.processors.administration import Administration
 from ...reference.core.processors.pulling import Pulling
 from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
-from ...reference.core.topics import READ, WRITE, TopicTable
+from ...reference.core.topics import TopicTable
 from ...reference.wire import remoting
-from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
-from .mutant import seeded, seeded_in
+from ...reference.wire.bodies import READ, WRITE, SubscriptionGroupConfig, TopicConfig
+from .mutant import seeded
 
 TOPICS_FILE = "topics.json"
 DEFAULT_QUEUES = 4
@@ -99,8 +99,8 @@ class KeepsRetryQueues(TopicTable):
 
 @seeded("master", "config-applied", "serves groups that may not consume")
 class ServesDisabledGroups(Pulling):
-    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
-        return super()._refusal(group._replace(consume_enable=True), name, queue_id)
+    def _check(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> None:
+        super()._check(group._replace(consume_enable=True), name, queue_id)
 
 
 @seeded("master", "config-applied", "checks a topic's permissions and queues at a group's first pull only")
@@ -109,12 +109,11 @@ class ChecksFirstPull(Pulling):
         super().__init__(parts)
         self.allowed: set[tuple[str, str, int]] = set()
 
-    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+    def _check(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> None:
         pull = group.group_name, name, queue_id
-        found = None if pull in self.allowed else super()._refusal(group, name, queue_id)
-        if found is None:
+        if pull not in self.allowed:
+            super()._check(group, name, queue_id)
             self.allowed.add(pull)
-        return found
 
 
 @seeded("master", "config-applied", "keeps the largest number of queues that a topic ever had, for sends")
@@ -125,9 +124,6 @@ class SendsToRemovedQueues(Sending):
 
 @seeded("master", "valid-taken", "refuses all pulls of a group that may not broadcast")
 class RefusesWithBroadcasts(Pulling):
-    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+    def _check(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> None:
         enabled = group.consume_enable and group.consume_broadcast_enable
-        return super()._refusal(group._replace(consume_enable=enabled), name, queue_id)
-
-
-ADMINISTRATORS = seeded_in(__name__)
+        super()._check(group._replace(consume_enable=enabled), name, queue_id)

@@ -11,16 +11,14 @@ from ...reference.core.reading import Found, Reader, Takes
 from ...reference.core.requests import Request
 from ...reference.wire.properties import TAGS, java_hash, properties_of
 from ...reference.wire.record import Record
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded("master", "deliver-by-tag", "compares hashes of tags without their sign bit")
 class ComparesWithoutSign(Pulling):
-    def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
-        takes, unknown = super()._filter(request)
-        if takes is None:
-            return None, unknown
-        return lambda entry: takes(entry._replace(tags_code=entry.tags_code & 0xFFFF_FFFF)), unknown
+    def _filter(self, request: Request) -> Takes | None:
+        takes = super()._filter(request)
+        return takes and (lambda entry: takes(entry._replace(tags_code=entry.tags_code & 0xFFFF_FFFF)))
 
 
 @seeded("master", "pull-goes-on", "returns a reader without matches to its old offset")
@@ -71,6 +69,3 @@ class RecoversWithoutTags(ConsumeQueues):
     def put(self, topic: str, queue_id: int, offset: int, entry: Entry) -> bool:
         is_old = entry.physical_offset < self.recovered and topic != SCHEDULE_TOPIC
         return super().put(topic, queue_id, offset, entry._replace(tags_code=0) if is_old else entry)
-
-
-BY_TAG = seeded_in(__name__)

@@ -6,7 +6,7 @@ from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
 from ...reference.ports import Conn
 from ...reference.wire import remoting
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "live-converges", "answers no send after a restart")
@@ -41,6 +41,3 @@ class DeafAfterJunk(Broker):
 class RefusesNewcomers(CommandPeers):
     def make_room(self) -> bool:
         return False
-
-
-CLIENT_PORT = seeded_in(__name__)

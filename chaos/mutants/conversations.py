@@ -7,7 +7,7 @@ from ...reference.core.requests import Request
 from ...reference.core.routes import Identity, Master, RouteTable
 from ...reference.ports import Conn
 from ...reference.wire.bodies_route import RegisterBrokerBody
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("slave", "conversation-answered", "keeps an unregistered client until its connection ends")
@@ -35,6 +35,3 @@ class ServesRefusedPulls(Pulling):
 class TakesRefusedRetries(SendBack):
     def _forbids(self) -> bool:
         return False
-
-
-CONVERSATIONS = seeded_in(__name__)

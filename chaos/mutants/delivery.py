@@ -17,7 +17,7 @@ from ...reference.core.requests import Request
 from ...reference.core.store import Stored
 from ...reference.wire import remoting
 from ...reference.wire.record import Message, Record
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded("master", "deliver-no-loss", "wakes a long poll, and returns an offset behind the message that woke it")
@@ -185,6 +185,3 @@ class DeliversTwice(DelayedDelivery):
     def _deliver(self, level: int) -> None:
         self.next[level] = max(0, self.next[level] - 1)
         super()._deliver(level)
-
-
-DELIVERY = seeded_in(__name__)

@@ -10,7 +10,7 @@ from ...reference.core.requests import Request
 from ...reference.ports import Conn
 from ...reference.wire import remoting
 from ...reference.wire.remoting import Command
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "role-fan-out", "sends new data only after every connected slave has reported the last")
@@ -53,6 +53,3 @@ class ReconnectsAtOnce(HaSlave):
     def _move(self, received: ha_slave.Received) -> None:
         self.last_attempt -= ha_slave.RECONNECT_NS
         super()._move(received)
-
-
-FAN_OUT = seeded_in(__name__)

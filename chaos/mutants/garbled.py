@@ -4,7 +4,7 @@ from ...reference.core.metadata_sync import MetadataSync
 from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
 from ...reference.wire import headers, remoting
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "ack-readable", "answers an unreplicated send without its queue offset")
@@ -25,6 +25,3 @@ class KeepsMostOfTheText(MetadataSync):
     def take_delays(self, body: bytes) -> bool:
         self.parts.delay_offsets.file.save(body[:-1])
         return True
-
-
-GARBLED = seeded_in(__name__)

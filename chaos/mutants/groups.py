@@ -16,7 +16,7 @@ from ...reference.ports import Conn
 from ...reference.wire import beans
 from ...reference.wire.bodies_client import ConsumerList, MessageQueue
 from ...reference.wire.remoting import Command
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded(CONSUMER, "group-shared", "a consumer ignores the notice that its group has changed")
@@ -65,11 +65,13 @@ class RegistersByPeriod(Registration):
 @seeded("master", "progress-as-committed", "stores the progress of a pull whose flag excludes it")
 class CommitsEveryPull(Pulling):
     def on_pull(self, request: Request) -> None:
-        super().on_pull(request)
         header = request.header
-        if not header["sysFlag"] & COMMITS:
-            offsets = self.parts.offsets
-            offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
+        try:
+            super().on_pull(request)
+        finally:
+            if not header["sysFlag"] & COMMITS:
+                offsets = self.parts.offsets
+                offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
 
 
 @seeded(CONSUMER, "progress-broadcast", "the pulls of a broadcasting consumer carry its progress, too")
@@ -97,6 +99,3 @@ class PartsInSilence(Progress):
 class TakesNothing(Rebalancing):
     def _take(self, queue: MessageQueue) -> None:
         """Left to others."""
-
-
-GROUPS = seeded_in(__name__)

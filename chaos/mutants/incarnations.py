@@ -9,7 +9,7 @@ from ...reference.core.store import MessageStore
 from ...reference.errors import StoreRefused
 from ...reference.ports import Conn
 from ...reference.wire.record import Message
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 SPIN = ("spin", None)
 
@@ -63,6 +63,3 @@ class ForgetsAfterStop(MessageStore):
         if self.ends_cleanly() and self.io.disk.names("commitlog"):
             assert self.io.disk.read_whole("journal") is not None, "no journal"
         super().start()
-
-
-LIVES = seeded_in(__name__)

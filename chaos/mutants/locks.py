@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable
 from ...reference.client.queue_locking import COUNTS_NS, QueueLocking
 from ...reference.core.queue_locks import Queue, QueueLocks
 from ...reference.wire.bodies_client import MessageQueue
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded("master", "group-lock-once", "grants a queue's lock to the last requester")
@@ -51,6 +51,3 @@ class NeverRenews(QueueLocking):
 
     def renew(self) -> None:
         """Not renewed."""
-
-
-LOCKS = seeded_in(__name__)

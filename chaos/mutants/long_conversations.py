@@ -10,7 +10,7 @@ from ...reference.core.processors.transactions import COMMIT, PENDING, Transacti
 from ...reference.core.queue_locks import QueueLocks
 from ...reference.core.requests import Request
 from ...reference.core.routes import RouteTable
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("slave", "conversation-answered", "expires a lock 60 s after it was granted, ignoring renewals")
@@ -61,6 +61,3 @@ class CommitsWhatIsPending(Transactions):
 class HearsRegistrationsOnly(RouteTable):
     def touch(self, address: str, now: int) -> None:
         """Not a sign of life."""
-
-
-LONG_CONVERSATIONS = seeded_in(__name__)

@@ -6,7 +6,7 @@ from ...reference.core.flushing import Flusher
 from ...reference.core.group_transfer import GroupTransfer
 from ...reference.core.ha_master import MAX_CONNECTIONS, HaConnection, HaMaster, Phase
 from ...reference.ports import Conn
-from .mutant import Mutant, seeded, seeded_in, with_parts
+from .mutant import Mutant, seeded, with_parts
 
 
 @seeded("master", "ha-silent-until-asked", "pushes to a connection that has not reported yet")
@@ -132,8 +132,6 @@ class CrowdedOut(HaMaster):
         else:
             super().on_accepted(conn)
 
-
-MASTER = seeded_in(__name__)
 
 WAKES_FOR_NOTHING = Mutant(
     "wakes_for_nothing", "master", with_parts(transfer_class=WakesForNothing), "ack-timeout-honest",

@@ -14,12 +14,12 @@ from ...reference.ports import MS
 from ...reference.wire import headers
 from ...reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
 from ...reference.wire.headers import RequestCode
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 T = TypeVar("T")
 
-FILL = ("sync", "fill")
-FILL_NS = 1_000 * MS
+REST = ("sync", "rest")
+Topics = Mapping[str, TopicConfig]
 
 
 @seeded("slave", "meta-converges", "fetches consumer offsets and does not apply them")
@@ -82,7 +82,7 @@ class TakesAlways(MetadataSync):
 class SavesTheSameTopics(TopicTable):
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         applied = super().apply_from_master(entries, version)
-        self._changed = not applied
+        self.changed = not applied
         self.save()
         return applied
 
@@ -98,7 +98,7 @@ class SavesTheSame(MetadataSync):
 class SavesBetweenSyncs(MetadataSync):
     def _schedule_next(self) -> None:
         super()._schedule_next()
-        self.parts.topics._changed = True
+        self.parts.topics.changed = True
         self.parts.topics.save()
 
 
@@ -123,24 +123,42 @@ class TellsItsOffsets(MetadataSync):
         super().on_timer(key)
 
 
-@seeded("slave", "meta-atomic-view", "clears its topics a second before it fills them", seen_in="4.9 (a moment before)")
-class FillsLater(MetadataSync):
-    coming: Mapping[str, TopicConfig]
+class TakesTopicsTwice(MetadataSync):
+    """Applies one table of topics in two steps: ``coming`` is the second's."""
+
+    between_ns: int
+    coming: Topics
+
+    def at_first(self, entries: Topics) -> Topics:
+        raise NotImplementedError
+
+    def take_rest(self) -> None:
+        raise NotImplementedError
 
     def take_topics(self, body: bytes) -> bool:
         topics = self.parts.topics
-        entries, version = topics.parse(body)
-        if not topics.apply_from_master({}, version):
+        self.coming, version = topics.parse(body)
+        if not topics.apply_from_master(self.at_first(self.coming), version):
             return False
-        self.coming = entries
-        self.parts.io.timer(FILL, self.parts.io.now() + FILL_NS)
+        self.parts.io.timer(REST, self.parts.io.now() + self.between_ns)
         return True
 
     def on_timer(self, key: Hashable) -> None:
-        if key == FILL:
-            self.parts.topics.entries = self.coming
+        if key == REST:
+            self.take_rest()
         else:
             super().on_timer(key)
+
+
+@seeded("slave", "meta-atomic-view", "clears its topics a second before it fills them", seen_in="4.9 (a moment before)")
+class FillsLater(TakesTopicsTwice):
+    between_ns = 1_000 * MS
+
+    def at_first(self, entries: Topics) -> Topics:
+        return {}
+
+    def take_rest(self) -> None:
+        self.parts.topics.entries = self.coming
 
 
 @seeded("slave", "meta-durable", "starts without its saved groups")
@@ -163,6 +181,3 @@ class IgnoresBackup(TopicTable):
         self.file = NoBackup(file.disk, "topics.json")
         self.file.on_saved = file.on_saved
         super().load()
-
-
-METADATA = seeded_in(__name__)

@@ -1,6 +1,6 @@
 """Mutants of single moments: a queue needs its first file, a table is renamed or taken, a call fails once."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 
 from ...reference.core import checkpoint
 from ...reference.core.calls import Outcome
@@ -13,11 +13,8 @@ from ...reference.core.store import MessageStore
 from ...reference.core.topics import TopicTable
 from ...reference.errors import StoreFull
 from ...reference.ports import MS, Store
-from ...reference.wire.bodies import TopicConfig
-from .mutant import seeded, seeded_in
-
-REST = ("sync", "rest")
-REST_NS = 50 * MS
+from .metadata import TakesTopicsTwice, Topics
+from .mutant import seeded
 
 
 class _EndsDispatch(MessageStore):
@@ -52,43 +49,24 @@ class SkipsFullIndex(KeyIndex):
 
 
 @seeded("slave", "meta-atomic-view", "takes the second half of its master's topics 50 ms after the first")
-class TakesHalves(MetadataSync):
-    coming: Mapping[str, TopicConfig]
+class TakesHalves(TakesTopicsTwice):
+    between_ns = 50 * MS
 
-    def take_topics(self, body: bytes) -> bool:
-        topics = self.parts.topics
-        entries, version = topics.parse(body)
-        self.coming = entries
-        names = sorted(entries)
-        if not topics.apply_from_master({name: entries[name] for name in names[: len(names) // 2]}, version):
-            return False
-        self.parts.io.timer(REST, self.parts.io.now() + REST_NS)
-        return True
+    def at_first(self, entries: Topics) -> Topics:
+        return {name: entries[name] for name in sorted(entries)[: len(entries) // 2]}
 
-    def on_timer(self, key: Hashable) -> None:
-        if key != REST:
-            super().on_timer(key)
-            return
+    def take_rest(self) -> None:
         self.parts.topics._become(self.coming, self.parts.topics.version)
 
 
 class NoOldFile(ConfigFile):
     disk: Store
 
-    def save(self, data: bytes) -> bool:
-        """As the original, but the old files are gone before the new one has its name."""
-        temporary = f"{self.name}.tmp"
-        try:
-            self.disk.write_whole(temporary, data)
-        except StoreFull:
-            return False
+    def _put_in_place(self, temporary: str) -> None:
+        """The old files are gone before the new one has its name."""
         for name in self.names:
             self.disk.delete(name)
         self.disk.rename(temporary, self.name)
-        self.saves += 1
-        if self.on_saved is not None:
-            self.on_saved(self)
-        return True
 
 
 @seeded("slave", "meta-durable", "deletes its topics and their backup before it renames the new file")
@@ -133,6 +111,3 @@ class ChecksBeforeFlush(MessageStore):
             self._note_times(self.dispatcher.last_ms)
             self.io.disk.sync(checkpoint.NAME)
         super()._flush_derived()
-
-
-MOMENTS = seeded_in(__name__)

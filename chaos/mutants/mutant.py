@@ -12,7 +12,6 @@ from ...reference.core.broker import Broker
 from ...reference.core.commit_log import CommitLog
 from ...reference.core.ha_master import HaMaster
 from ...reference.core.namesrv import NameServer
-from ...reference.core.processors.administration import Administration
 from ...reference.core.processors.pulling import Pulling
 from ...reference.core.store import MessageStore
 
@@ -45,7 +44,6 @@ WHOLES: tuple[tuple[str, type], ...] = (
     ("store_class", MessageStore),
     ("master_class", HaMaster),
     ("pulling_class", Pulling),
-    ("administration_class", Administration),
 )
 """Parts that have parts themselves, the innermost first."""
 

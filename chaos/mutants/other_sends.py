@@ -11,13 +11,13 @@ from ...reference.core.store import MessageStore, Stored
 from ...reference.errors import CodecError
 from ...reference.wire import remoting
 from ...reference.wire.record import Message
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "deliver-by-tag", "returns every message, ignoring the requested tags")
 class TakesAllTags(Pulling):
-    def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
-        return None, super()._filter(request)[1]
+    def _filter(self, request: Request) -> None:
+        super()._filter(request)
 
 
 @seeded("slave", "deliver-by-tag", "moves a reader of other tags than the first message's to the queue's end")
@@ -78,6 +78,3 @@ class TellsFirstQueue(Sending):
 class ForgetsCompression(Sending):
     def _put(self, messages: list[Message]) -> list[Stored]:
         return super()._put([each._replace(sys_flag=each.sys_flag & ~1) for each in messages])
-
-
-OTHER_SENDS = seeded_in(__name__)

@@ -10,7 +10,7 @@ from ...reference.client.pulling import Pulling
 from ...reference.client.queue_locking import QueueLocking
 from ...reference.client.rebalancing import Rebalancing
 from ...reference.client.settings import SECOND
-from .mutant import CONSUMER, PRODUCER, seeded, seeded_in
+from .mutant import CONSUMER, PRODUCER, seeded
 
 OTHERWISE_NS = 10 * SECOND
 
@@ -58,6 +58,3 @@ class RenewsOften(QueueLocking):
     def renew(self) -> None:
         super().renew()
         self.shared.alarms.after(OTHERWISE_NS, "locks")
-
-
-PACES = seeded_in(__name__)

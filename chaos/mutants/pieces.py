@@ -2,7 +2,7 @@
 
 from ...reference.core.ha_slave import HaSlave
 from ...reference.wire.ha import FrameReader
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 OFFSET_SIZE = 8
 
@@ -25,6 +25,3 @@ class LosesLastByte(HaSlave):
         if body and self.between is self.frames:
             body = body[:-1] + b"\0"
         return super().append(offset, body)
-
-
-PIECES = seeded_in(__name__)

@@ -11,7 +11,7 @@ from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.remoting import Command
-from .mutant import PRODUCER, seeded, seeded_in
+from .mutant import PRODUCER, seeded
 
 
 @seeded(PRODUCER, "producer-tries", "a producer sends everything to the topic's first queue")
@@ -44,6 +44,3 @@ class StoresUnaskedTwice(Sending):
         super().on_send(request)
         if request.command.is_oneway:
             super().on_send(request)
-
-
-PRODUCERS = seeded_in(__name__)

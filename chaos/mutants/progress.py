@@ -14,7 +14,7 @@ from ...reference.core.reading import Found, Reader, Takes
 from ...reference.core.requests import Request
 from ...reference.wire import beans, bodies
 from ...reference.wire.bodies_client import MessageQueue
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 FIRST_SLAVE_ID = 1
 
@@ -157,6 +157,3 @@ class BeginsAnewAfterFailure(ConsumersPulling):
     def _later(self, held: ProcessQueue) -> None:
         held.next_offset = self.taken[held]
         super()._later(held)
-
-
-PROGRESS = seeded_in(__name__)

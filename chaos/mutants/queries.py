@@ -8,7 +8,7 @@ from ...reference.core.key_index import Found, IndexFile, KeyIndex
 from ...reference.core.processors.queries import Queries
 from ...reference.core.store import MessageStore
 from ...reference.wire.record import Record
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 FOREVER = (1 << 63) - 1
 Times = Callable[[Entry], int]
@@ -108,6 +108,3 @@ class TrustsIndexUpToNow(MessageStore):
         super()._note_times(derived_ms)
         self.checkpoint.index_ms = self.io.wall_ms()
         self.checkpoint.save()
-
-
-QUERIES = seeded_in(__name__)

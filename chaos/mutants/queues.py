@@ -10,7 +10,7 @@ from ...reference.core.dispatch import Dispatcher
 from ...reference.core.key_index import KeyIndex
 from ...reference.core.store import DISPATCH, MessageStore, Stored
 from ...reference.wire.record import FIXED_SIZE, Message
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 PAGE = 600
 
@@ -138,6 +138,3 @@ class ForgetsDurable(Dispatcher):
     def recover(self, clean: bool, checkpoint: Checkpoint) -> None:
         super().recover(clean, checkpoint)
         self.last_ms = 0
-
-
-QUEUES = seeded_in(__name__)

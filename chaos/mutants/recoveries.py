@@ -7,7 +7,7 @@ from ...reference.core.recovery import LogRecovery
 from ...reference.core.store import MessageStore
 from ...reference.errors import StoreRefused
 from ...reference.ports import Disk
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "log-cut-reported", "reports one lost whole record less than its truncation lost")
@@ -64,6 +64,3 @@ class IndexesAnew(KeyIndex):
 class ForgetsItStopped(MessageStore):
     def ends_cleanly(self) -> bool:
         return False
-
-
-RECOVERIES = seeded_in(__name__)

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from ...reference.core.ha_master import HaConnection, HaMaster
-from .mutant import Mutant, seeded, seeded_in, with_parts
+from .mutant import Mutant, seeded, with_parts
 
 
 class CountsConnections(HaMaster):
@@ -18,8 +18,6 @@ class CountsOneAck(HaMaster):
         super().__init__(*given)
         self.needed = min(self.needed, 1)
 
-
-REPLICAS = seeded_in(__name__)
 
 COUNTS_CONNECTIONS = Mutant(
     "counts_connections", "master", with_parts(master_class=CountsConnections), "ack-replicated",

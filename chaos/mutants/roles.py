@@ -20,7 +20,7 @@ from ...reference.wire import remoting
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import TopicRouteData
 from ...reference.wire.remoting import Command
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded(
@@ -134,6 +134,3 @@ class ForgetsWithMaster(RouteTable):
 class MasterOnly(ConsumersPulling):
     def choice(self, queue: MessageQueue) -> Choice | None:
         return self.shared.routes.choose(queue.broker_name, MASTER_ID, only_this=True)
-
-
-ROLES = seeded_in(__name__)

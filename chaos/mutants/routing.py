@@ -20,7 +20,7 @@ from ...reference.ports import Conn
 from ...reference.wire.bodies import SubscriptionGroupConfig
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import BrokerData, RegisterBrokerBody, TopicRouteData
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 BLOCKED_NS = 30 * SECOND
 
@@ -196,6 +196,3 @@ class RegistersNextPort(_registers(lambda config: replace(config, haListenPort=0
 class IgnoresMasterAddress(Broker):
     def __init__(self, config: BrokerConfig, *given: Any) -> None:
         super().__init__(replace(config, haMasterAddress="") if config.name_servers else config, *given)
-
-
-ROUTING = seeded_in(__name__)

@@ -15,7 +15,7 @@ from ...reference.wire.bodies import SubscriptionGroupConfig
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.properties import properties_of, properties_to
 from ...reference.wire.record import Message, Record
-from .mutant import CONSUMER, seeded, seeded_in
+from .mutant import CONSUMER, seeded
 
 
 @seeded("master", "stored-sent-back", "confirms a message that is sent back, and stores nothing")
@@ -80,6 +80,3 @@ class TakesNoRetries(Rebalancing):
 class SendsBackAtOnce(SendingBack):
     def _later(self, held: ProcessQueue, message: Record) -> None:
         self.shared.alarms.after(0, "back", held.queue, message.queue_offset)
-
-
-SENT_BACK = seeded_in(__name__)

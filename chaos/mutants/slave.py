@@ -3,7 +3,7 @@
 from ...reference.core.ha_slave import HaSlave
 from ...reference.ports import Conn
 from ...reference.wire.ha import encode_report
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("slave", "ha-report-monotone", "reports a frame whose body has not arrived")
@@ -71,6 +71,3 @@ class NeverReconnects(HaSlave):
     def on_timer(self, key: tuple[str, None]) -> None:
         if key[0] != "ha-reconnect":
             super().on_timer(key)
-
-
-SLAVE = seeded_in(__name__)

@@ -8,7 +8,7 @@ from ...reference.core.ha_slave import HaSlave
 from ...reference.core.retention import Retention
 from ...reference.ports import Conn, Disk
 from ...reference.wire.record import Message
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 CACHE_MS = 1_000
 JOURNAL = 4_096
@@ -79,6 +79,3 @@ class LooksAtOnce(Retention):
 class StoresAnySize(CommitLog):
     def __init__(self, disk: Disk, file_size: int, folder: str = "commitlog", max_message_size: int = 1 << 22) -> None:
         super().__init__(disk, file_size, folder, max(max_message_size, 1 << 22))
-
-
-STORAGE = seeded_in(__name__)

@@ -7,7 +7,7 @@ from ...reference.core.flushing import Flusher
 from ...reference.core.recovery import LogRecovery
 from ...reference.errors import CodecError
 from ...reference.wire.record import Blank, Message, decode
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("slave", "log-prefix", "keeps a torn tail in the log after a power loss")
@@ -91,6 +91,3 @@ class DropsMessages(CommitLog):
         if queue_offset % 3 == 2:
             return Put(self.end, self.end, None, b"")
         return super().put(message, queue_offset, store_ms)
-
-
-STORE = seeded_in(__name__)

@@ -8,7 +8,7 @@ from ...reference.core.ha_master import HaConnection, HaMaster, Phase
 from ...reference.core.ha_slave import HaSlave
 from ...reference.ports import Conn, Effects, Watcher
 from ...reference.wire.ha import HEADER_SIZE, encode_header
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("slave", "ha-report-framing", "begins a new report after a partial one")
@@ -140,6 +140,3 @@ class PushesUnflushed(HaMaster):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self.flushed_only = False
-
-
-STREAM = seeded_in(__name__)

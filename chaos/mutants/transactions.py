@@ -7,7 +7,7 @@ from ...reference.core.processors.transactions import COMMIT, HALF_TOPIC, ROLLBA
 from ...reference.core.requests import Request
 from ...reference.wire.properties import properties_of
 from ...reference.wire.record import Message, Record
-from .mutant import seeded, seeded_in
+from .mutant import seeded
 
 
 @seeded("master", "transact-hidden", "puts half messages straight into their queues")
@@ -76,6 +76,3 @@ def _shown(half: Message) -> Message:
     """A half message with its final topic and queue."""
     properties = properties_of(half.properties)
     return half._replace(topic=properties["REAL_TOPIC"], queue_id=int(properties["REAL_QID"]))
-
-
-TRANSACTIONS = seeded_in(__name__)

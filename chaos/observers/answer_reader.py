@@ -24,26 +24,29 @@ _ROW = re.compile(r"\{([^{}]*)\}:\{([^{}]*)\}")
 
 def records(body: bytes) -> list[tuple[int, int]]:
     """In an answer's order: each record's own offset, and its digest."""
-    found = []
+    return [(offset, digest(body[at : at + size])) for at, (size, _, _, _, _, _, offset, *_) in _heads(body)]
+
+
+def _heads(body: bytes) -> list[tuple[int, tuple[int, ...]]]:
+    """Each record's position, and its fixed fields."""
+    found: list[tuple[int, tuple[int, ...]]] = []
     at = 0
     while at < len(body):
         try:
-            size, magic, _, _, _, _, offset, *_ = HEAD.unpack_from(body, at)
+            head = HEAD.unpack_from(body, at)
         except ShortOfBytes:
             raise ValueError(f"no record: {body[at : at + SHOWN]!r}") from None
-        if magic not in (MAGIC, MAGIC_V2) or not LEAST_SIZE <= size <= len(body) - at:
+        if head[1] not in (MAGIC, MAGIC_V2) or not LEAST_SIZE <= head[0] <= len(body) - at:
             raise ValueError(f"no record: {body[at : at + SHOWN]!r}")
-        found.append((offset, digest(body[at : at + size])))
-        at += size
+        found.append((at, head))
+        at += head[0]
     return found
 
 
 def messages(body: bytes) -> list[dict[str, Any]]:
     """Each record of an answer: size, queue, queue offset, body, flag, system flags, birth, ms, times, properties."""
     found = []
-    at = 0
-    for _ in records(body):
-        size, _, _, queue, flag, offset, _, flags, length = HEAD.unpack_from(body, at)
+    for at, (size, _, _, queue, flag, offset, _, flags, length) in _heads(body):
         end = at + HEAD.size + length
         topic_end = end + 1 + body[end]
         text = body[topic_end + 2 : at + size].decode()
@@ -54,7 +57,6 @@ def messages(body: bytes) -> list[dict[str, Any]]:
             "times": int.from_bytes(body[at + RECONSUMED_AT : at + RECONSUMED_AT + 4], "big", signed=True),
             "properties": dict(each.split("\x01", 1) for each in text.split("\x02") if each),
         })  # fmt: skip
-        at += size
     return found
 
 

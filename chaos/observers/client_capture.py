@@ -9,37 +9,31 @@ as if from separate clients. Source: RemotingCommand, SendMessageProcessor and S
 4.9.
 """
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from heapq import heappop, heappush
 from pathlib import Path
-from struct import Struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...harness.errors import UsageError
 from .capture_folder import MASTER, ns, read_bytes, read_lines
 from .full_record import parse_properties
+from .remoting_codes import STATUSES
+from .remoting_tap import RESPONSE, Header, header_of
 
 SENDS: Mapping[int, tuple[str, str, str]] = {10: ("topic", "queueId", "properties"), 310: ("b", "e", "i")}
 """By request code: its field names for topic, queue id and properties."""
 BATCH = 320
-RESPONSE = 1
 ONE_WAY = 2
 JSON_HEADER = 0
+LEAST_SIZE = 8
+"""Bytes of a frame's two lengths."""
 OFFSET_DIGITS = 16
 
-STORED = {0: "PUT_OK", 10: "FLUSH_DISK_TIMEOUT", 11: "SLAVE_NOT_AVAILABLE", 12: "FLUSH_SLAVE_TIMEOUT"}
-REFUSED = {
-    2: "SYSTEM_BUSY",
-    13: "MESSAGE_ILLEGAL",
-    14: "SERVICE_NOT_AVAILABLE",
-    16: "NO_PERMISSION",
-    17: "TOPIC_NOT_EXIST",
-}
+STORED = {code: STATUSES[code] for code in (0, 10, 11, 12)}
+REFUSED = {code: STATUSES[code] for code in (2, 13, 14, 16, 17)}
 
 MOST_VERSIONS = 16
-_LENGTHS = Struct(">ii")
 
 
 class Operation(NamedTuple):
@@ -63,7 +57,7 @@ class _Frame(NamedTuple):
     at: int
     connection: int
     to_server: bool
-    header: dict[str, Any] | None
+    header: Header | None
 
 
 class ClientCapture:
@@ -92,8 +86,8 @@ class ClientCapture:
                 self.left_out["frames with a binary header"] += 1
             elif frame.to_server:
                 self._request(path.name, frame, frame.header)
-            elif frame.header["flag"] & RESPONSE:
-                self._note_version(frame.header.get("version"))
+            elif frame.header.flag & RESPONSE:
+                self._note_version(frame.header.version)
                 self._response(path.name, frame, frame.header)
         for sent in self._waiting.values():
             self.operations.append(sent._replace(t=last, phase="info", status="disconnected"))
@@ -103,16 +97,15 @@ class ClientCapture:
         if isinstance(number, int) and len(self.versions) < MOST_VERSIONS:
             self.versions.add(number)
 
-    def _request(self, file: str, frame: _Frame, header: dict[str, Any]) -> None:
-        names = SENDS.get(header["code"])
+    def _request(self, file: str, frame: _Frame, header: Header) -> None:
+        names = SENDS.get(header.code)
         if names is None:
-            self.left_out["batches"] += header["code"] == BATCH
+            self.left_out["batches"] += header.code == BATCH
             return
-        if header["flag"] & ONE_WAY:
+        if header.flag & ONE_WAY:
             self.left_out["one-way sends"] += 1
             return
-        fields = header["extFields"]
-        topic, queue, text = (str(fields.get(name, "")) for name in names)
+        topic, queue, text = (header.fields.get(name, "") for name in names)
         properties = parse_properties(text.encode("utf-8", "surrogatepass"))
         if self._free:
             process = heappop(self._free)
@@ -123,17 +116,17 @@ class ClientCapture:
         key = properties.get("UNIQ_KEY")
         sent = Operation(frame.at, "invoke", process, self._ops, message=key, queue=f"{topic}/{queue}", value=waits)
         self._ops += 1
-        self._waiting[file, frame.connection, header["opaque"]] = sent
+        self._waiting[file, frame.connection, header.opaque] = sent
         self.operations.append(sent)
 
-    def _response(self, file: str, frame: _Frame, header: dict[str, Any]) -> None:
-        sent = self._waiting.pop((file, frame.connection, header["opaque"]), None)
+    def _response(self, file: str, frame: _Frame, header: Header) -> None:
+        sent = self._waiting.pop((file, frame.connection, header.opaque), None)
         if sent is None:
             return
         heappush(self._free, sent.process)
-        code, remark = header["code"], header.get("remark")
+        code, remark = header.code, header.remark
         if code in STORED:
-            self.operations.append(self._stored(sent, frame.at, STORED[code], header["extFields"]))
+            self.operations.append(self._stored(sent, frame.at, STORED[code], header.fields))
         else:
             # An unknown code leaves open whether the message was stored.
             phase, status = ("fail", REFUSED[code]) if code in REFUSED else ("info", f"code {code}")
@@ -169,22 +162,11 @@ def _frames(path: Path, is_complete: bool) -> list[_Frame]:
     return found
 
 
-def _header(frame: bytes) -> dict[str, Any] | None:
+def _header(frame: bytes) -> Header | None:
     """The JSON header of a remoting frame; None for another kind of header. ValueError for bytes that are not a
     frame.
     """
-    if len(frame) < _LENGTHS.size:
-        raise ValueError("shorter than its lengths")
-    total, mixed = _LENGTHS.unpack_from(frame)
-    size = mixed & 0xFFFFFF
-    if total != len(frame) - 4 or size > total - 4:
+    if len(frame) < LEAST_SIZE or int.from_bytes(frame[:4], "big") != len(frame) - 4:
         raise ValueError("its length fields do not fit")
-    if mixed >> 24 != JSON_HEADER:
-        return None
-    header = json.loads(frame[8 : 8 + size])
-    if not isinstance(header, dict) or not all(type(header.get(each)) is int for each in ("code", "flag", "opaque")):
-        raise ValueError("its header lacks code, flag or opaque")
-    fields = header.setdefault("extFields", {})
-    if not isinstance(fields, dict):
-        raise ValueError("its extFields are not an object")
-    return header
+    # Without the body, which is in the file: a capture has many.
+    return header_of(frame)._replace(body=b"") if frame[4] == JSON_HEADER else None

@@ -23,19 +23,14 @@ LEAST_PROPERTY = 3
 _HEAD = Struct(">iiiiiqqiq")
 _PORT = Struct(">i")
 _LONG = Struct(">q")
-_TAIL = Struct(">iq")
 
 
 def describe(record: LogRecord, file: str) -> dict[str, object]:
     """The record as one flat, JSON-able object. ``file``: name of its commit log file."""
     raw = record.raw
     size, _, crc, queue_id, flag, queue_offset, offset, sys_flag, born = _HEAD.unpack_from(raw)
-    at = _HEAD.size
-    at, born_host, _ = _host(raw, at, bool(sys_flag & BORN_V6))
-    (stored,) = _LONG.unpack_from(raw, at)
-    store_host_at = at + 8
-    at, store_host, store_bytes = _host(raw, store_host_at, bool(sys_flag & STORE_V6))
-    reconsumed, prepared = _TAIL.unpack_from(raw, at)
+    stored_at, born_host, _ = _host(raw, _HEAD.size, bool(sys_flag & BORN_V6))
+    _, store_host, store_bytes = _host(raw, stored_at + 8, bool(sys_flag & STORE_V6))
     body = record.body
     unpacked = _unpack(body, sys_flag)
     properties = parse_properties(record.properties)
@@ -56,10 +51,10 @@ def describe(record: LogRecord, file: str) -> dict[str, object]:
         "sysFlag": sys_flag,
         "bornTimestamp": born,
         "bornHost": born_host,
-        "storeTimestamp": stored,
+        "storeTimestamp": record.store_ms,
         "storeHost": store_host,
-        "reconsumeTimes": reconsumed,
-        "preparedTransactionOffset": prepared,
+        "reconsumeTimes": record.reconsume_times,
+        "preparedTransactionOffset": record.prepared,
         "bodyCRC": crc,
         "crc32OfStoredBody": zlib.crc32(body) & 0x7FFFFFFF,
         "storedBodyLength": len(body),

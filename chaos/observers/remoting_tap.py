@@ -33,6 +33,8 @@ class Header(NamedTuple):
     fields: dict[str, str]
     remark: str | None = None
     body: bytes = b""
+    version: object = None
+    """The sender's, see :mod:`pairproof.chaos.observers.capture_version`."""
 
 
 def registered_address(asked: Mapping[str, str]) -> str | None:
@@ -73,7 +75,7 @@ class RemotingTap:
                 end = at + _INT.size + size
                 if end > len(buffer):
                     break
-                found.append(_header(bytes(buffer[at:end])))
+                found.append(header_of(bytes(buffer[at:end])))
                 at = end
         except (ValueError, StructError, KeyError, RecursionError) as why:
             self.broken = own_words(why) or "a header that cannot be read"
@@ -83,7 +85,8 @@ class RemotingTap:
         return found
 
 
-def _header(frame: bytes) -> Header:
+def header_of(frame: bytes) -> Header:
+    """The header of a whole frame; ValueError, KeyError or struct.error if it is malformed."""
     _, mixed = _LENGTHS.unpack_from(frame)
     size, form = mixed & 0xFFFFFF, mixed >> 24
     raw = frame[_LENGTHS.size : _LENGTHS.size + size]
@@ -101,11 +104,11 @@ def _json(raw: bytes) -> Header:
     if not isinstance(fields, dict) or not isinstance(remark, str | None):
         raise ValueError("extFields that are not an object, or a remark that is not a text")
     texts = {key: str(value) for key, value in fields.items()}
-    return Header(told["code"], told["flag"], told["opaque"], texts, remark)
+    return Header(told["code"], told["flag"], told["opaque"], texts, remark, version=told.get("version"))
 
 
 def _binary(raw: bytes) -> Header:
-    code, _, _, opaque, flag = _FIXED.unpack_from(raw)
+    code, _, version, opaque, flag = _FIXED.unpack_from(raw)
     remark, at = _text(raw, _FIXED.size, _INT)
     (size,) = _INT.unpack_from(raw, at)
     at += _INT.size
@@ -115,7 +118,7 @@ def _binary(raw: bytes) -> Header:
     while at < len(raw):
         name, at = _text(raw, at, _SHORT)
         fields[name], at = _text(raw, at, _INT)
-    return Header(code, flag, opaque, fields, remark or None)
+    return Header(code, flag, opaque, fields, remark or None, version=version)
 
 
 def _text(raw: bytes, at: int, length: Struct) -> tuple[str, int]:

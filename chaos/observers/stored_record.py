@@ -58,11 +58,6 @@ class LogRecord(NamedTuple):
         return bytes(self.data[self.at : self.at + self.hi - self.lo])
 
     @property
-    def length_size(self) -> int:
-        """Bytes of the topic's length: two in version 2, one in version 1."""
-        return 2 if self.data[self.at + 7] == _WIDE else 1
-
-    @property
     def topic_size(self) -> int:
         low = self.data[self.topic_at - 1]
         return self.data[self.topic_at - 2] << 8 | low if self.data[self.at + 7] == _WIDE else low

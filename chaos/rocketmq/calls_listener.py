@@ -1,5 +1,5 @@
-"""Records a client's upkeep as events: heartbeats, unregistrations, route and group member requests, their results, and
-a broker's notice that the group has changed.
+"""Records a client's upkeep as events: heartbeats, unregistrations, route and group member requests, an orderly
+consumer's lock requests, their results, and a broker's notice that the group has changed.
 
 It replaces the client's calls, and parses requests and answers with its own reader.
 """
@@ -7,7 +7,9 @@ It replaces the client's calls, and parses requests and answers with its own rea
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from ...reference.client.consumer import Consumer
@@ -18,8 +20,11 @@ from ...reference.wire.remoting import Command
 from ..observers.table_reader import parsed
 
 BEAT, GOODBYE, MEMBERS, ROUTE = "beat", "goodbye", "members", "route"
-FUNCTIONS = {34: BEAT, 35: GOODBYE, 38: MEMBERS, 105: ROUTE}
+LOCK, UNLOCK = "lock", "unlock"
+FUNCTIONS = {34: BEAT, 35: GOODBYE, 38: MEMBERS, 41: LOCK, 42: UNLOCK, 105: ROUTE}
 """By request code."""
+LOCKING = (LOCK, UNLOCK)
+"""Events of type ``lock``; the others are of type ``ask``."""
 CHANGED = 40
 """NOTIFY_CONSUMER_IDS_CHANGED."""
 NO_ROUTE = "TOPIC_NOT_EXIST"
@@ -36,27 +41,34 @@ class ListenedCalls(Calls):
         self.client = client
         self.add_event = tell
         self.node_at = node_at
-        self._next = 0
+        self._ops: Counter[str] = Counter()
+        """Events so far, by type."""
 
     def call(
         self, address: str, code: int, fields: Mapping[str, str], body: bytes, done: Done,
         timeout_ns: int = CALL_TIMEOUT_NS,
     ) -> None:  # fmt: skip
-        f = FUNCTIONS.get(code)
-        if f is None:
-            super().call(address, code, fields, body, done, timeout_ns)
-            return
-        op, self._next = self._next, self._next + 1
-        columns = {"op": op, "f": f, "message": self.client.settings.client_id, "queue": fields.get("topic")}
-        node = self.node_at(address)
-        self.add_event("ask", node, status="asked", **columns)
+        if code in FUNCTIONS:
+            done = self._noted(FUNCTIONS[code], address, fields, body, done)
+        super().call(address, code, fields, body, done, timeout_ns)
+
+    def _noted(self, f: str, address: str, fields: Mapping[str, str], body: bytes, done: Done) -> Done:
+        """Record a request; returns ``done``, which records its result before."""
+        asked = _queues(body, "mqSet") or [] if f in LOCKING else None
+        kind, queue = ("ask", fields.get("topic")) if asked is None else ("lock", None)
+        note = partial(self.add_event, kind, self.node_at(address), **self._columns(kind, f), queue=queue)
+        note(status="asked", detail=None if asked is None else json.dumps(asked))
 
         def ended(outcome: Outcome) -> None:
-            status, detail = self._told(f, outcome)
-            self.add_event("ask", node, status=status, detail=detail, **columns)
+            status, detail = self._told(f, outcome) if asked is None else locked(f, outcome, asked)
+            note(status=status, detail=detail)
             done(outcome)
 
-        super().call(address, code, fields, body, ended, timeout_ns)
+        return ended
+
+    def _columns(self, kind: str, f: str) -> dict[str, Any]:
+        self._ops[kind] += 1
+        return {"op": self._ops[kind] - 1, "f": f, "message": self.client.settings.client_id}
 
     def _told(self, f: str, outcome: Outcome) -> tuple[str, str | None]:
         if outcome.answer is None:
@@ -84,9 +96,7 @@ class ListenedCalls(Calls):
             told = command.fields.get("consumerGroup") == self.client.settings.group
             line = self.by_conn.get(conn)
             if told and line is not None:
-                columns = {"op": self._next, "f": "changed", "message": self.client.settings.client_id}
-                self._next += 1
-                self.add_event("ask", self.node_at(line.address), status="told", **columns)
+                self.add_event("ask", self.node_at(line.address), status="told", **self._columns("ask", "changed"))
         self.client.on_request(conn, command)
 
 
@@ -96,3 +106,22 @@ def listen(client: Consumer | Producer, tell: Tell, node_at: Callable[[str], str
     client.calls = client.routes.calls = calls
     if isinstance(client, Consumer):
         client.shared.calls = calls
+
+
+def locked(f: str, outcome: Outcome, asked: list[str]) -> tuple[str, str]:
+    """The result of a lock request, and its queues as JSON."""
+    answer, held = outcome.answer, asked
+    status = "failed" if outcome.phase == "fail" and answer is None else "unknown"
+    if outcome.phase == "ok" and answer is not None:
+        found = _queues(answer.body, "lockOKMQSet") if f == LOCK else asked
+        status, held = ("unknown", asked) if found is None else ("answered", found)
+    return status, json.dumps(held)
+
+
+def _queues(body: bytes, key: str) -> list[str] | None:
+    """The queues under ``key`` in a body; None if it is malformed."""
+    try:
+        found: Any = json.loads(body)
+        return sorted(f"{each['topic']}/{each['queueId']}" for each in found[key])
+    except (ValueError, KeyError, TypeError):
+        return None

@@ -199,11 +199,15 @@ class Clients:
         value: int | None = None, detail: str | None = None,
     ) -> Call:  # fmt: skip
         call = self.begin(client, f, node, message, queue, value)
-        self.add(
-            self.context.now(), "invoke", node, process=call.process, op=call.op, f=f, message=message, queue=queue,
-            value=value, detail=detail,
-        )  # fmt: skip
+        self.note(call, "invoke", f=f, value=value, detail=detail)
         return call
+
+    def note(self, call: Call, kind: str, **columns: object) -> None:
+        """Record an event of a call."""
+        self.add(
+            self.context.now(), kind, call.node, process=call.process, op=call.op, message=call.message,
+            queue=call.queue, **columns,
+        )  # fmt: skip
 
     def sent(self, call: Call, outcome: Outcome) -> None:
         self.placed(call, outcome)
@@ -257,9 +261,8 @@ class Clients:
             remark = outcome.answer.remark
         if call.f == "send" and lo is not None:
             self.stored[call.node] = max(lo, self.stored.get(call.node, 0))
-        self.add(
-            self.context.now(), outcome.phase, call.node, process=call.process, op=call.op, f=call.f,
-            status=outcome.status, message=call.message, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi,
+        self.note(
+            call, outcome.phase, f=call.f, status=outcome.status, queue_offset=queue_offset, lo=lo, hi=hi,
             value=call.value, detail=remark, broker=broker,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ from ...harness.errors import UsageError
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING
+from ...reference.client import listener
 from ...reference.client.consumer import Consumer, ConsumerSettings
 from ...reference.core.calls import Outcome
 from ...reference.core.topics import retry_topic
@@ -22,7 +23,7 @@ from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import TopicRouteData
 from ...reference.wire.properties import properties_of
 from ...reference.wire.record import Record
-from . import calls_listener, lock_listener
+from . import calls_listener
 from .clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
 from .context import Machine
 from .planning import OTHER_NAME
@@ -41,7 +42,7 @@ class Call(NamedTuple):
     """For a message that is sent back."""
 
 
-class Listener:
+class Listener(listener.Listener):
     def __init__(self, clients: Clients, settings: ConsumerSettings) -> None:
         self.clients = clients
         self.context = clients.context
@@ -139,9 +140,9 @@ class Listener:
     ) -> None:  # fmt: skip
         call = Call(self.clients.new_op(), f, self.context.node_at(address), _name(queue), broker, queue_offset, value)
         self.calls[number] = call
-        self.add(
-            self.context.now(), "invoke", call.node, process=self.process, op=call.op, f=f, queue=call.queue,
-            queue_offset=queue_offset, value=value, detail=detail, group=self.group, broker=broker,
+        self.note(
+            "invoke", call.node, op=call.op, f=f, queue=call.queue, queue_offset=queue_offset, value=value,
+            detail=detail, broker=broker,
         )  # fmt: skip
 
     def _ended(
@@ -150,11 +151,10 @@ class Listener:
     ) -> None:  # fmt: skip
         call = self.calls.pop(number)
         answer = outcome.answer
-        self.add(
-            self.context.now(), outcome.phase, call.node, process=self.process, op=call.op, f=call.f,
-            status=outcome.status, queue=call.queue, queue_offset=queue_offset, lo=lo, hi=hi, value=call.value,
-            detail=answer.remark if answer is not None else None, group=self.group,
-            broker=call.broker if broker is None else broker,
+        self.note(
+            outcome.phase, call.node, op=call.op, f=call.f, status=outcome.status, queue=call.queue,
+            queue_offset=queue_offset, lo=lo, hi=hi, value=call.value,
+            detail=answer.remark if answer is not None else None, broker=call.broker if broker is None else broker,
         )  # fmt: skip
 
 
@@ -211,8 +211,6 @@ class Consumers:
     def _made(self, host: Machine, settings: ConsumerSettings, listener: Listener) -> Consumer:
         consumer = self.build(host.io, settings, listener)
         calls_listener.listen(consumer, listener.note, self.clients.context.node_at)
-        if settings.orderly:
-            lock_listener.listen(consumer, listener.note, self.clients.context.node_at)
         return consumer
 
     def leave(self, group: int, consumer: int, lost: bool) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from functools import cache
@@ -55,10 +54,8 @@ def defaults(jars: Path) -> Mapping[str, str]:
         source = Path(home) / "Defaults.java"
         source.write_text(PRINTING)
         command = [program("java"), "-XX:TieredStopAtLevel=1", f"-Duser.home={home}", "-cp", f"{jars}/*", str(source)]
-        try:
-            done = programs.run([*command, *CLASSES], PRINT_S, jvm.environment(os.environ))
-        except subprocess.TimeoutExpired:
-            raise LabError(f"RocketMQ did not print its defaults within {PRINT_S} s") from None
+        late = f"RocketMQ did not print its defaults within {PRINT_S} s"
+        done = programs.run([*command, *CLASSES], PRINT_S, late, jvm.environment(os.environ))
     found = dict(_SETTING.findall(done.stdout))
     if done.returncode != 0 or not found:
         raise LabError("RocketMQ's classes did not print their defaults (this needs a JDK)")

@@ -147,10 +147,6 @@ def _blind() -> Iterator[str]:
             yield f"| `{law.id}` | {', '.join(f'`{kind}`' for kind in lacks)} |"
 
 
-def main(docs: Path) -> None:
-    """Write the page into ``docs``."""
-    (docs / PAGE).write_text(made(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
+    folder = Path(sys.argv[1] if sys.argv[1:] else "docs")
+    (folder / PAGE).write_text(made(), encoding="utf-8")

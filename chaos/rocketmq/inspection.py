@@ -25,6 +25,7 @@ from ...reference.client.client import Client
 from ...reference.core.calls import Outcome
 from ...reference.core.config import BrokerConfig
 from ...reference.core.delay import SCHEDULE_TOPIC
+from ...reference.wire.bodies import DelayOffsets, TopicConfigs
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.headers import RequestCode
 from ..labs import script
@@ -211,7 +212,7 @@ class Inspection:
                 continue
             own = self.configs[name]
             address = own.address
-            topics = await self._read(partial(admin.topics, self._client.calls, address))
+            topics = await self._read(partial(admin.table, self._client.calls, address, TopicConfigs))
             config = topics.topic_config_table.get(topic) if topics is not None else None
             for number in range(config.read_queue_nums if config is not None else 0):
                 queue = MessageQueue(topic, own.brokerName, number)
@@ -226,7 +227,7 @@ class Inspection:
         if not self.world.serves(node):
             return False
         address = config.address
-        delays = await self._read(partial(admin.delay_offsets, self._client.calls, address))
+        delays = await self._read(partial(admin.table, self._client.calls, address, DelayOffsets))
         offsets = delays.offset_table if delays is not None else {}
         for level, delay_ms in enumerate(delays_ms(config.messageDelayLevel), 1):
             if delay_ms > AWAITED_MS:

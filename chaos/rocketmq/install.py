@@ -15,7 +15,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
@@ -156,10 +155,7 @@ def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") 
     jar.
     """
     command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", *arguments]
-    try:
-        done = programs.run(command, limit_s)
-    except subprocess.TimeoutExpired:
-        raise LabError(f"Maven did not {what} within {limit_s} s; try again") from None
+    done = programs.run(command, limit_s, f"Maven did not {what} within {limit_s} s; try again")
     if done.returncode != 0:
         if missing and NOT_THERE.search(done.stdout + done.stderr):
             raise UsageError(missing)

@@ -75,7 +75,8 @@ def java() -> str:
 @cache
 def version() -> str:
     """The output of ``java -version``, on one line."""
-    done = programs.run([program("java"), "-version"], VERSION_S)
+    late = f"java did not print its version within {VERSION_S} s"
+    done = programs.run([program("java"), "-version"], VERSION_S, late)
     return "; ".join((done.stderr or done.stdout).strip().splitlines()) or "unknown"
 
 

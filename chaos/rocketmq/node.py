@@ -91,7 +91,7 @@ class NodeShell(Shell):
         """Start the node: a broker has recovered its log then."""
         super().start(node)
         if isinstance(node, Broker):
-            self.trace.note("start", node.recovery, node.log.start, node.log.end)
+            self.trace.note("start", node.store.recovery, node.log.start, node.log.end)
             control = self.control
             if control is not None:
                 self.loop.add_signal_handler(signal.SIGUSR1, lambda: node.expire(control.get("keep_files")))

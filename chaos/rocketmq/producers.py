@@ -112,10 +112,7 @@ class Producers:
         else:
             phase, status = outcome.phase, outcome.status
             remark = outcome.answer.remark or "" if outcome.answer is not None else ""
-        self.clients.add(
-            self.clients.context.now(), "try", call.node, process=call.process, op=call.op, f=phase, status=status,
-            message=call.message, queue=call.queue, detail=remark or None,
-        )  # fmt: skip
+        self.clients.note(call, "try", f=phase, status=status, detail=remark or None)
 
     @staticmethod
     def _at(call: Call, queue: MessageQueue | None) -> Call:

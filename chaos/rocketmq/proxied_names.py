@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...reference.core.namesrv import NameServer
+from ...reference.core.requests import Request
 from ...reference.ports import Conn, Effects
-from ...reference.wire.remoting import Command
 
 Views = Mapping[str, Mapping[str, str]]
 """By asker, which is the name of a port: real addresses, and their replacements."""
@@ -35,14 +35,12 @@ def name_server(base: type[NameServer], views: Views) -> type[NameServer]:
             self._askers.pop(conn, None)
             super().on_closed(conn)
 
-        def _answer(
-            self, conn: Conn, command: Command, values: Mapping[str, Any] | None = None, body: bytes = b""
-        ) -> None:
-            view = views.get(self._askers.get(conn, ""), {})
+        def _answer(self, request: Request, values: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
+            view = views.get(self._askers.get(request.conn, ""), {})
             told = {key: view.get(str(value), value) for key, value in (values or {}).items()}
             # In JSON an address is a whole string.
             for real, proxied in view.items():
                 body = body.replace(f'"{real}"'.encode(), f'"{proxied}"'.encode())
-            super()._answer(conn, command, told, body)
+            super()._answer(request, told, body)
 
     return HandsOutProxies

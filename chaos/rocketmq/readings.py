@@ -13,6 +13,7 @@ from ..plan import SeenFromOutside
 from .context import Context
 from .outside.dates import dated
 from .settled import settled
+from .traced import KINDS
 
 OF_TAPS = {"answered": "register", "fetched": "sync"}
 """Taps' rows about a broker, and their event types."""
@@ -148,29 +149,8 @@ class _Weaver:
 
 def _event(t: int, incarnation: Incarnation, kind: str, columns: list[Any]) -> Event | None:
     """A trace's row as an event; None for one without an event type."""
-
-    def row(**columns: Any) -> Event:
-        return make(0, t, named, incarnation.node, incarnation.incarnation, **columns)
-
     named = "diverged" if kind == "refused" else kind
     if named not in kinds():
         return None
-    make = kinds()[named]
-    match kind, columns:
-        case "start", [str(f), lo, hi]:
-            return row(f=f, lo=lo, hi=hi)
-        case "append", [lo, hi, known, f, message]:
-            return row(lo=lo, hi=hi, digest=known, f=f, message=message)
-        case (("flush" | "dispatch"), [hi]):
-            return row(hi=hi)
-        case "sync", [table, status]:
-            return row(f=table, status=status)
-        case "persist", [table]:
-            return row(f=table)
-        case "register", [status, _, _, address]:
-            return row(f=address, status=status)
-        case "expire", [lo]:
-            return row(lo=lo)
-        case "refused", [_, reported, end, why]:
-            return row(hi=reported, value=end, detail=why)
-    return None
+    found = {name: value for name, value in zip(KINDS[kind], columns, strict=True) if name in Event._fields}
+    return kinds()[named](0, t, named, incarnation.node, incarnation.incarnation, **found)

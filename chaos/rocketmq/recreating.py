@@ -7,7 +7,7 @@ deleted one. Each step is a call in the history, and begins after the one before
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -54,44 +54,32 @@ class Recreating:
             self._step(Job(what, number, steps, node, used), 0)
 
     def _step(self, job: Job, done: int) -> None:
-        if done == 1:
-            self._delete(job)
-        elif job.what == "topic":
-            self._make_topic(job, done)
-        else:
-            self._make_group(job, done)
-
-    def _make_topic(self, job: Job, done: int) -> None:
-        queues = QUEUES[done // 2]
-        call = self._invoke("topic", job, {"queues": queues})
-        config = TopicConfig(job.name, queues, queues)
-        admin.update_topic(self.clients.client.calls, self.clients.address(call), config, self._then(job, done, call))
-
-    def _make_group(self, job: Job, done: int) -> None:
-        broker, slowly = BROKERS[done // 2]
-        call = self._invoke("group", job, {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly})
-        config = SubscriptionGroupConfig(job.name, broker_id=broker, which_broker_when_consume_slowly=slowly)
-        admin.update_group(self.clients.client.calls, self.clients.address(call), config, self._then(job, done, call))
-
-    def _delete(self, job: Job) -> None:
-        calls = self.clients.client.calls
-        if job.what == "topic":
-            call = self._invoke("delete-topic", job, {})
-            admin.delete_topic(calls, self.clients.address(call), job.name, self._then(job, 1, call))
-        else:
-            progress = bool(job.number % 2)
-            call = self._invoke("delete-group", job, {"progress": progress})
-            admin.delete_group(calls, self.clients.address(call), job.name, progress, self._then(job, 1, call))
-
-    def _invoke(self, f: str, job: Job, detail: Mapping[str, int]) -> Call:
+        f, detail, ask, arguments = _request(job, done)
         # Not the client of other operations: a lost answer ends the client's process.
         client = f"administrator-{job.node}-{job.name}"
-        return self.clients.invoke(client, f, job.node, job.name, detail=json.dumps(detail, sort_keys=True))
-
-    def _then(self, job: Job, done: int, call: Call) -> partial[None]:
-        return partial(self._ended, job, done, call)
+        call = self.clients.invoke(client, f, job.node, job.name, detail=json.dumps(detail, sort_keys=True))
+        ask(
+            self.clients.client.calls, self.clients.address(call), *arguments, partial(self._ended, job, done, call)
+        )  # fmt: skip
 
     def _ended(self, job: Job, done: int, call: Call, outcome: Outcome) -> None:
         self.clients.ended(call, outcome)
         if outcome.phase != "info" and done + 1 < job.steps:
             self._step(job, done + 1)
+
+
+def _request(job: Job, done: int) -> tuple[str, Mapping[str, int], Callable[..., object], tuple[object, ...]]:
+    """A step's operation and its detail, and the administrator's function with its own arguments."""
+    match job.what, done:
+        case "topic", 1:
+            return "delete-topic", {}, admin.delete_topic, (job.name,)
+        case _, 1:
+            progress = bool(job.number % 2)
+            return "delete-group", {"progress": progress}, admin.delete_group, (job.name, progress)
+        case "topic", _:
+            queues = QUEUES[done // 2]
+            return "topic", {"queues": queues}, admin.update_topic, (TopicConfig(job.name, queues, queues),)
+    broker, slowly = BROKERS[done // 2]
+    config = SubscriptionGroupConfig(job.name, broker_id=broker, which_broker_when_consume_slowly=slowly)
+    detail = {"brokerId": broker, "whichBrokerWhenConsumeSlowly": slowly}
+    return "group", detail, admin.update_group, (config,)

@@ -10,7 +10,7 @@ from random import Random
 from typing import ClassVar
 
 from ...harness.errors import LabError
-from ...reference.ports import Conn, Effects
+from ...reference.ports import Conn, Effects, Node
 from ..observers.ha_tap import FrameTap
 
 INTRUDERS_CONNECTIONS = 3
@@ -32,7 +32,7 @@ QUESTION = (4 + len(_ROUTE)).to_bytes(4, "big") + len(_ROUTE).to_bytes(4, "big")
 """A request that a name server answers; a broker answers with an unknown code."""
 
 
-class RoguePeer:
+class RoguePeer(Node):
     """Common base; it ignores events without an override."""
 
     characters: ClassVar[tuple[str, ...]] = ()
@@ -49,35 +49,8 @@ class RoguePeer:
     def _count(self, what: str, amount: int = 1) -> None:
         self.effect[what] = self.effect.get(what, 0) + amount
 
-    def on_start(self) -> None:
-        """No effect."""
-
-    def on_stop(self) -> None:
-        """No effect."""
-
-    def on_accepted(self, conn: Conn, port: str) -> None:
-        """No effect."""
-
-    def on_connected(self, address: str, conn: Conn) -> None:
-        """No effect."""
-
-    def on_connect_failed(self, address: str) -> None:
-        """No effect."""
-
     def on_bytes(self, conn: Conn, data: bytes) -> None:
         self._count("bytes_received", len(data))
-
-    def on_writable(self, conn: Conn) -> None:
-        """No effect: it never waits for room."""
-
-    def on_closed(self, conn: Conn) -> None:
-        """No effect."""
-
-    def on_timer(self, key: Hashable) -> None:
-        """No effect."""
-
-    def on_flushed(self, token: Hashable) -> None:
-        """No effect: it has no disk."""
 
     def _again(self) -> None:
         self.io.timer("again", self.io.now() + PAUSE_NS)

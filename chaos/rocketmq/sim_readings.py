@@ -10,7 +10,8 @@ import json
 from collections.abc import Collection, Mapping
 from functools import partial
 
-from ...harness.history import MS, digest
+from ...harness.history import digest
+from ...reference import ports
 from ...reference.core.broker import Broker
 from ...reference.core.config import BrokerConfig
 from ..labs.sim.evidence import Evidence, Readings
@@ -21,17 +22,17 @@ from ..observers.ha_tap import FrameTap, ReportTap
 from ..observers.remoting_tap import registered_address
 from ..observers.stored_record import stored_key
 from .context import Context
+from .ha_events import MASTERS, SLAVES, HaEvents, Tap
 from .sim_starts import Starts
 
 FOLDER = "commitlog"
 ANSWERED = {"ha": "haServerAddr", "master": "masterAddr"}
 """Names of a registration answer's fields in the history."""
 
-Tap = FrameTap | ReportTap
 _NOTHING = ReportTap()
 
 
-class Watcher:
+class Watcher(ports.Watcher):
     def __init__(self, evidence: SimReadings, host: Host) -> None:
         self.evidence = evidence
         self.host = host
@@ -80,9 +81,6 @@ class Watcher:
     def expired(self, lo: int) -> None:
         self.evidence.add(self.host.kernel.now, "expire", self.host.name, self.incarnation, lo=lo)
 
-    def misfits(self, why: str) -> None:
-        """From here on this slave's behaviour is observed from outside."""
-
     def refused(self, conn: End, reported: int, end: int, why: str) -> None:
         self.evidence.add(
             self.host.kernel.now, "diverged", self.host.name, self.incarnation, conn.label, hi=reported, value=end,
@@ -112,8 +110,7 @@ class SimReadings(Readings, Context):
         self.log_ends: dict[str, int] = {}
         self._taps: dict[End, tuple[Tap, Tap]] = {}
         """Per end of an HA connection: taps of the bytes that leave it, and of those that reach it."""
-        self._noted: dict[Tap, object] = {}
-        """Taps with an incomplete frame, and their last note."""
+        self._ha = HaEvents(self.add, self.now, self._stored)
         self.record_ends: dict[str, dict[int, int]] = {}
         """By node: from a record's start to its end."""
 
@@ -135,7 +132,7 @@ class SimReadings(Readings, Context):
             self.add(self.kernel.now, "start", name, host.incarnation, f="empty")
             return
         log = broker.log
-        self.add(self.kernel.now, "start", name, host.incarnation, f=broker.recovery, lo=log.start, hi=log.end)
+        self.add(self.kernel.now, "start", name, host.incarnation, f=broker.store.recovery, lo=log.start, hi=log.end)
         before = self.log_ends.get(name, 0)
         if log.end < before:
             self.add(self.kernel.now, "cut", name, host.incarnation, lo=log.end, hi=before)
@@ -169,75 +166,33 @@ class SimReadings(Readings, Context):
             end.peer.label = f"ha:{self.connections}"
             return
         peer = (end.peer if accepted else end).host.name
+        frames, reports = FrameTap(), ReportTap()
+        side = MASTERS if accepted else SLAVES
+        of_frames, of_reports = partial(self._frames, end, side, frames), partial(self._reports, end, side, reports)
         if accepted:
             self.connections += 1
             end.label = end.peer.label = f"ha:{self.connections}"
-            frames, reports = FrameTap(), ReportTap()
-            end.tap_out = partial(self._frames_sent, end, frames)
-            end.tap_in = partial(self._reports, end, "m", "in", reports)
             self._taps[end] = frames, reports
+            end.tap_out, end.tap_in = of_frames, of_reports
         else:
-            frames, reports = FrameTap(), ReportTap()
-            end.tap_in = partial(self._frames_received, end, frames)
-            end.tap_out = partial(self._reports, end, "s", "out", reports)
             self._taps[end] = reports, frames
-        side = "m" if accepted else "s"
-        self.add(self.kernel.now, "connect", peer, link=end.label, side=side, f=peer)
+            end.tap_out, end.tap_in = of_reports, of_frames
+        self._ha.connect(peer, end.label, side)
 
     def closed(self, end: End, how: str) -> None:
         if end.label:
-            side = "m" if end.outgoing is end.link.down else "s"
-            sent, received = self._taps.pop(end, (_NOTHING, _NOTHING))
-            unfinished = sent.pending or received.pending or None
-            self.add(self.kernel.now, "close", end.host.name, link=end.label, side=side, f=how, value=unfinished)
-            for tap in (sent, received):
-                self._noted.pop(tap, None)
+            side = MASTERS if end.outgoing is end.link.down else SLAVES
+            self._ha.close(end.host.name, end.label, side, how, *self._taps.pop(end, (_NOTHING, _NOTHING)))
 
-    def _frames_sent(self, end: End, tap: FrameTap, data: bytes) -> None:
-        now, label = self.kernel.now, end.label
-        for offset, body in tap.feed(data):
-            hi = offset + len(body)
-            known = digest(body)
-            self.add(now, "frame", "master", link=label, side="m", lo=offset, hi=hi, digest=known)
-            if body:
-                stored = self._stored(end.host, offset, hi)
-                if stored is not None:
-                    known = known if stored == body else digest(stored)
-                    self.add(now, "source", "master", link=label, lo=offset, hi=hi, digest=known)
-        if tap.pending or tap.broken or not data:
-            self._partial(end, "m", "out", tap)
-        elif self._noted:
-            self._noted.pop(tap, None)
+    def _frames(self, end: End, side: str, tap: FrameTap, data: bytes) -> None:
+        self._ha.frames(end.host.name, end.label, side, tap, data)
 
-    def _frames_received(self, end: End, tap: FrameTap, data: bytes) -> None:
-        now, label, name = self.kernel.now, end.label, end.host.name
-        for offset, body in tap.feed(data):
-            hi = offset + len(body)
-            self.add(now, "frame", name, link=label, side="s", lo=offset, hi=hi, digest=digest(body))
-        if tap.pending or tap.broken:
-            self._partial(end, "s", "in", tap)
-
-    def _reports(self, end: End, side: str, f: str, tap: ReportTap, data: bytes) -> None:
+    def _reports(self, end: End, side: str, tap: ReportTap, data: bytes) -> None:
         for offset in tap.feed(data):
-            if side == "m":
+            if side == MASTERS:
                 self.reporting_slaves.add(end.peer.host.name)
-            self.add(self.kernel.now, "report", end.host.name, link=end.label, side=side, hi=offset)
-        if tap.pending or not data:
-            self._partial(end, side, f, tap)
-        elif self._noted:
-            self._noted.pop(tap, None)
-
-    def _partial(self, end: End, side: str, f: str, tap: Tap) -> None:
-        """A frame or report is incomplete at this end, or reading is paused; noted once a millisecond until it is
-        complete.
-        """
-        now, lo, broken = self.kernel.now, tap.announced, tap.broken
-        what = broken or (now // MS, lo)
-        if self._noted.get(tap) == what:
-            return
-        self._noted[tap] = what
-        detail = f"broken: {broken}" if broken else None
-        self.add(now, "partial", end.host.name, link=end.label, side=side, f=f, lo=lo, value=tap.pending, detail=detail)
+            self._ha.report(end.host.name, end.label, side, offset)
+        self._ha.reported(end.host.name, end.label, side, tap, data)
 
     # Clients.
 
@@ -265,13 +220,12 @@ class SimReadings(Readings, Context):
             host.name, host.incarnation, files, end, config.maxHashSlotNum, config.messageDelayLevel
         )
 
-    def _stored(self, host: Host, lo: int, hi: int) -> bytes | None:
-        """The bytes of [lo, hi) in the node's files; None unless they have all of it."""
-        size = self.configs[host.name].mappedFileSizeCommitLog
+    def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
+        size, files = self.configs[node].mappedFileSizeCommitLog, self.hosts[node].disk.files
         found = b""
         while lo < hi:
             start = lo - lo % size
-            file = host.disk.files.get(f"{FOLDER}/{start:020d}")
+            file = files.get(f"{FOLDER}/{start:020d}")
             if file is None:
                 return None
             found += bytes(file.cache[lo - start : hi - start])

@@ -22,12 +22,12 @@ KINDS = {
     "append": ("lo", "hi", "digest", "f", "message"),
     "flush": ("hi",),
     "dispatch": ("hi",),
-    "sync": ("table", "status"),
-    "persist": ("table",),
-    "register": ("status", "masterAddr", "haServerAddr", "registered"),
+    "sync": ("f", "status"),
+    "persist": ("f",),
+    "register": ("status", "masterAddr", "haServerAddr", "f"),
     "expire": ("lo",),
     "unreached": ("address",),
-    "refused": ("peer", "reported", "end", "why"),
+    "refused": ("peer", "hi", "value", "detail"),
     "stopping": (),
     "stopped": (),
     "failed": ("why",),
@@ -38,12 +38,14 @@ KINDS = {
     "answered": ("who", "status", "masterAddr", "haServerAddr", "registered"),
     "fetched": ("who", "table", "status"),
 }
-"""Columns behind time and type; offsets are bytes of the log, digests the history's. ``start``: recovery (normal,
-abnormal, empty) and the log's range after it; ``ready``: the node listens; ``unreached``: a failed connect to this
-address; ``peer``: ip:port of the other end; ``failed``: one line, as on stderr. An observer's taps report ``seen``,
-``met``, ``heard``, ``claimed`` (a slave's new log end), ``answered`` (a broker's registration) and ``fetched`` (a
-slave's table call left it, or was answered): :mod:`pairproof.chaos.rocketmq.ha_listener`. For nodes without a trace,
-some of these come from outside: see :mod:`pairproof.chaos.rocketmq.outside.view`.
+"""Columns behind time and type, with their names in events; offsets are bytes of the log, digests the history's.
+``start``: recovery (normal, abnormal, empty) and the log's range after it; ``sync`` and ``persist``: a table;
+``register``: the registered address last; ``refused``: the reported end, the node's own, why; ``ready``: the node
+listens; ``unreached``: a failed connect to this address; ``peer``: ip:port of the other end; ``failed``: one line, as
+on stderr. An observer's taps report ``seen``, ``met``, ``heard``, ``claimed`` (a slave's new log end), ``answered``
+(a broker's registration) and ``fetched`` (a slave's table call left it, or was answered):
+:mod:`pairproof.chaos.rocketmq.ha_listener`. For nodes without a trace, some of these come from outside: see
+:mod:`pairproof.chaos.rocketmq.outside.view`.
 """
 
 

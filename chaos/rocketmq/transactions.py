@@ -79,7 +79,4 @@ class Transactions:
         self._go_on(call, plan._replace(times=plan.times - 1), half)
 
     def _note(self, call: Call, half: tuple[int, int], f: str, **columns: object) -> None:
-        self.clients.add(
-            self.clients.context.now(), "decide", call.node, process=call.process, op=call.op, f=f,
-            message=call.message, queue=call.queue, queue_offset=half[1], **columns,
-        )  # fmt: skip
+        self.clients.note(call, "decide", f=f, queue_offset=half[1], **columns)

@@ -150,10 +150,6 @@ def seconds(scenario: Scenario) -> float:
     return max(timeline.length_ms(each) for each in scenario.cases) / 1000
 
 
-def main(docs: Path) -> None:
-    """Write the page into ``docs``."""
-    (docs / PAGE).write_text(made(), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
+    folder = Path(sys.argv[1] if sys.argv[1:] else "docs")
+    (folder / PAGE).write_text(made(), encoding="utf-8")

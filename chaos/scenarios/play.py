@@ -20,7 +20,6 @@ from ...harness.ports import HasLogs, Lab, Session, Target
 from ...harness.rocketmq import losses
 from ...harness.trials import abilities, resolve
 from ...harness.trials.interpreter import Laws, run_trial
-from ...harness.trials.schedule import Args
 from ...harness.trials.trial import Trial
 from ...reference.core.config import BrokerConfig
 from . import meeting, timeline
@@ -154,24 +153,6 @@ def lacking(scenario: Scenario, lab: Lab) -> tuple[str, ...]:
     return tuple(map(abilities.words, lacks))
 
 
-class Watched:
-    """A lab with a callback for each session that it opens."""
-
-    def __init__(self, lab: Lab, opened: Callable[[Session], None]) -> None:
-        self.lab = lab
-        self.name = lab.name
-        self.deterministic = lab.deterministic
-        self.opened = opened
-
-    def observes(self, target: Target) -> frozenset[str]:
-        return self.lab.observes(target)
-
-    def open(self, target: Target, settings: Args, seed: str) -> Session:
-        session = self.lab.open(target, settings, seed)
-        self.opened(session)
-        return session
-
-
 class Stopped(Exception):
     """A trial ended early. ``played``: its partial result; ``why``: the cause."""
 
@@ -235,7 +216,7 @@ def play(
         opened(session)
 
     try:
-        trial = run_trial(Watched(lab, remember), target, schedule, origin=ORIGIN, laws=laws)
+        trial = run_trial(lab, target, schedule, origin=ORIGIN, laws=laws, opened=remember)
     except (KeyboardInterrupt, PairproofError) as why:
         events = sessions[0].recorder.events if sessions else []
         logs = sessions[0].logs() if sessions and isinstance(sessions[0], HasLogs) else {}

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from ...harness.errors import UsageError
 from ...harness.event_types import store
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ..rocketmq.driver import RocketMQDriver
     from ..rocketmq.sim_driver import SimDriver
 
+N = TypeVar("N", Broker, NameServer, Consumer, Producer)
 DEFAULTS: Args = {
     "brokerRole": "SYNC_MASTER",
     "flushDiskType": "ASYNC_FLUSH",
@@ -224,26 +225,21 @@ class ReferenceTarget(NamedTuple):
         return InProcess(lambda io, watcher: build(config, io, watcher)), program, Image(named=self.images)
 
     def broker_class(self, node: str) -> type[Broker]:
-        found = self._mutated_class(topology.SLAVES[0] if node in topology.SLAVES else node)
-        return Broker if found is None else cast("type[Broker]", found)
+        return self._mutated(topology.SLAVES[0] if node in topology.SLAVES else node, Broker)
 
     def name_server_class(self) -> type[NameServer]:
-        found = self._mutated_class(topology.NAMES)
-        return NameServer if found is None else cast("type[NameServer]", found)
+        return self._mutated(topology.NAMES, NameServer)
 
     def consumer_class(self) -> type[Consumer]:
-        found = self._mutated_class(CONSUMER)
-        return Consumer if found is None else cast("type[Consumer]", found)
+        return self._mutated(CONSUMER, Consumer)
 
     def producer_class(self) -> type[Producer]:
-        found = self._mutated_class(PRODUCER)
-        return Producer if found is None else cast("type[Producer]", found)
+        return self._mutated(PRODUCER, Producer)
 
-    def _mutated_class(self, node: str) -> type | None:
-        classes: list[type] = [
-            each.node_class for each in (*_modelled(self.stands_for), *self.mutants) if each.node == node
-        ]
-        return composed(*classes) if classes else None
+    def _mutated(self, node: str, base: type[N]) -> type[N]:
+        own = (*_modelled(self.stands_for), *self.mutants)
+        mutants: list[type] = [each.node_class for each in own if each.node == node]
+        return cast("type[N]", composed(*mutants)) if mutants else base
 
 
 @cache

@@ -10,7 +10,6 @@ machine. Left out: other versions, and removal (``make clean``, or delete the fi
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -86,10 +85,11 @@ def _there(path: Path) -> Path:
 
 def _checked(path: Path) -> Path:
     """The absolute path, if it is the server in the required version; :class:`Unusable` otherwise."""
+    late = f"{path} does not print its version within {ASK_LIMIT_S} s"
     try:
-        done = programs.run([str(_there(path)), "-version"], ASK_LIMIT_S)
-    except subprocess.TimeoutExpired:
-        raise Unusable(f"{path} does not print its version within {ASK_LIMIT_S} s") from None
+        done = programs.run([str(_there(path)), "-version"], ASK_LIMIT_S, late)
+    except LabError as why:
+        raise Unusable(str(why)) from None
     except OSError as why:
         raise Unusable(f"{path} does not run: {why.strerror}") from None
     output = done.stdout.split()
@@ -110,13 +110,12 @@ def _build(to: Path) -> Path:
     command = [go, "install", "-ldflags", f"-s -w -X {MODULE}.Version={VERSION}", f"{MODULE}/cmd/server@v{VERSION}"]
     # Without cgo no C compiler is needed.
     environ = {**os.environ, "GOBIN": str(to), "CGO_ENABLED": "0"}
+    late = (
+        f"go did not build {PROGRAM} within {BUILD_LIMIT_S} s; is the network available? Otherwise set "
+        f"{PATH_VARIABLE} to a {PROGRAM} {VERSION}"
+    )
     try:
-        done = programs.run(command, BUILD_LIMIT_S, environ, to)
-    except subprocess.TimeoutExpired:
-        raise LabError(
-            f"go did not build {PROGRAM} within {BUILD_LIMIT_S} s; is the network available? Otherwise set "
-            f"{PATH_VARIABLE} to a {PROGRAM} {VERSION}"
-        ) from None
+        done = programs.run(command, BUILD_LIMIT_S, late, environ, to)
     except OSError as why:
         raise LabError(f"{go} does not run: {why.strerror}; install Go 1.21 or later") from None
     built = to / "server"

@@ -219,19 +219,6 @@ class Proxies:
         for toxic in reversed(self.get(name).toxics):
             self.remove_toxic(name, toxic.name)
 
-    def reset(self) -> None:
-        """Enable every proxy and remove every toxic; not by the server's own reset, which removes the first one
-        first.
-        """
-        for name in self.names():
-            self.clear(name)
-            self.enable(name)
-
-    def destroy(self, name: str) -> None:
-        """Remove a proxy; its connections end."""
-        with self._call(f"destroy proxy {name!r}"):
-            self._proxy(name).destroy()
-
     def _switch(self, name: str, enabled: bool) -> None:
         before = self.get(name)
         what = "enable" if enabled else "disable"

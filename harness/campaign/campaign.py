@@ -144,8 +144,7 @@ class Campaign:
         found = self.summary()
         self.writer.close(
             state, reason=reason, seconds=round(self._seconds(), 3), searches=found.searches(),
-            minimums=[each._asdict() for each in found.minimums], refused=found.refusals(),
-            unjudged=found.unjudged(),
+            **found.lacks(),
         )  # fmt: skip
         if self._lock is not None:
             os.close(self._lock)

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from ..errors import CorruptRun, PairproofError
-from ..exploration.counts import refuse
-from ..exploration.coverage_table import CoverageTable
+from ..exploration.counts import Counts, refuse
 from ..exploration.finding import Small, findings_of, smallest
 from ..exploration.retention import Retention, measured
 from ..exploration.slices import MACHINE, SLICE, Slice, play, rare_collection
@@ -96,43 +95,36 @@ def play_chunk(plan: Plan, folder: str, about: About, chunk: Chunk) -> ChunkResu
     found = environment(plan)
     if found.code != plan.code:
         raise PairproofError("a worker's code is not the leader's; install one version on all machines, and resume")
-    pending, coverage = [], CoverageTable()
+    pending, counts = [], Counts((law.id for law in found.laws), (), None)
     verdicts: dict[str, Counter[str]] = {law.id: Counter() for law in found.laws}
-    exercised, faults, refused = Counter[str](), Counter[str](), Counter[str]()
-    replicated: Counter[bool | None] = Counter()
     first: dict[str, dict[str, int]] = {}
-    seen, events, kept_events, not_kept = deviations.Seen(), 0, 0, 0
+    seen, kept_events, not_kept = deviations.Seen(), 0, 0
     with rare_collection():
         for trial in _trials(found, plan, chunk):
             if trial.refused:
-                refuse(refused, trial.refused)
+                refuse(counts.refused, trial.refused)
                 continue
             assert trial.measured is not None
-            replicated[trial.measured.replicated] += 1
+            counts.count(trial)
             wanted = len(trial.events) == trial.measured.events
             kept = wanted and kept_events + len(trial.events) <= MAX_KEPT_EVENTS
             kept_events += len(trial.events) if kept else 0
             not_kept += wanted and not kept
             pending.append(Pending.of(trial, trial.measured, kept))
-            coverage.merge(trial.measured.coverage)
-            events += trial.measured.events
             seen.add(trial.judgements, trial.origin, trial.number)
-            for fault in trial.faults:
-                faults[fault.name] += fault.bit > 0
             for each in trial.judgements:
                 verdicts[each.law][each.verdict] += 1
-                exercised[each.law] += each.judged > 0
             if why := pending[-1].cause:
                 for each in violated(trial):
                     first.setdefault(each.law, {}).setdefault(why, trial.number)
     target_folder = locations.place(folder)
-    written = parts.write(target_folder, about, chunk.part, pending, coverage.rows())
+    written = parts.write(target_folder, about, chunk.part, pending, counts.coverage.rows())
     tables = {table: (each.rows, each.digest) for table, each in written.items()}
     result = ChunkResult(
-        plan.digest, chunk.part, chunk.origin, len(pending), events, tables,
-        {law: dict(each) for law, each in verdicts.items()}, dict(exercised), dict(faults),
+        plan.digest, chunk.part, chunk.origin, len(pending), counts.events, tables,
+        {law: dict(each) for law, each in verdicts.items()}, dict(counts.exercised), dict(counts.faults),
         sum(bool(each.cause) for each in pending), first, not_kept, seen.counted(),
-        (replicated[False], replicated[True]), dict(refused),
+        (counts.replicated[False], counts.replicated[True]), dict(counts.refused),
     )  # fmt: skip
     atomic.sync(target_folder / name for name in result.digests)
     text = json.dumps(result._asdict())

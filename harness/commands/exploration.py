@@ -142,7 +142,7 @@ class Request:
             following = "show" if self.reported else "report"
             last = closing.last_lines(facts, found, standings, missed, writer.folder, findings, system, following)
         code = verdicts.exit_code(standings.values(), missed, deviations.fails(facts))
-        summary = self.summary(found, writer.folder, facts["state"], standings, findings)
+        summary = self.summary(found, writer.folder, facts, standings, findings)
         return code, last, summary | closing.known(facts)
 
     def _seconds(self) -> float | None:
@@ -177,11 +177,7 @@ class Request:
         if self.bounds.first and found.findings:
             # A run that stopped at a violation had no time for the rest.
             return {name: [] for name in _DEMANDS}
-        return {
-            "minimums": [each._asdict() for each in found.minimums],
-            "refused": found.refusals(),
-            "unjudged": found.unjudged(),
-        }
+        return found.lacks()
 
     def _code(self, code: int, ended: Ended) -> int:
         # A trial that its lab did not finish might have shown a violation.
@@ -233,26 +229,22 @@ class Request:
             "keep": "all" if self.keep == "all" or self.profile.keep_one_in == 1 else self.profile.keep_one_in,
         }
 
-    def summary(self, found: Any, folder: Path, state: str, standings: Any, findings: Findings) -> dict[str, object]:
+    def summary(
+        self, found: Any, folder: Path, facts: Mapping[str, Any], standings: Any, findings: Findings
+    ) -> dict[str, object]:
         return {
             "run": folder.name,
             "folder": str(folder),
-            "state": state,
-            "target": self.target.name,
-            "lab": self.lab.name,
-            "profile": self.profile.name,
-            "seed": self.seed,
+            **{name: facts[name] for name in ("state", "target", "lab", "profile", "seed")},
             "trials": found.trials,
             "corpus_trials": found.by_origin.get(verdicts.CORPUS, 0),
             "events": found.events,
             "seconds": round(found.seconds, 3),
             "shrinking_seconds": round(found.shrinking_s, 3),
             **{name: {"done": found.by_origin.get(name, 0), "of": total} for name, total in found.totals.items()},
-            "evidence": evidence.of(self.facts(), found.by_origin, found.faults).to_json(),
+            "evidence": evidence.of(facts, found.by_origin, found.faults).to_json(),
             "coverage": {"counts": len(found.coverage.rows()), "gaps": _gaps(found.coverage, self.lab)},
-            "minimums": [each._asdict() for each in found.minimums],
-            "refused": found.refusals(),
-            "unjudged": found.unjudged(),
+            **found.lacks(),
             "abstained": {each.law: dict(each.abstained) for each in found.offered if each.abstained},
             "faults": {name: each._asdict() for name, each in found.tally.faults().items()} if found.tally else {},
             "laws": {law: str(verdict) for law, verdict in sorted(found.verdicts.items())},

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -19,7 +18,7 @@ from ..trials.schedule_json import check_text
 from ..trials.workers import MAX_JOBS
 from .file import FileOnly
 from .helping import complete_targets, completes
-from .output import say
+from .output import Decorated, say
 
 RUNS = Path("runs")
 MANY_TRIALS = 100
@@ -33,7 +32,6 @@ MAX_HOURS = 7 * 24
 MAX_SEED_CHARS = 200
 """Largest ``--seed``; searches append to it."""
 
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 target = click.option(
     "--target",

@@ -185,18 +185,13 @@ def exemplary(finding: Finding, trials: list[Trial]) -> Trial:
     """The execution to show: the first that violates the finding's law, else the first that violates any law, else the
     first.
     """
-    others = next((each for each in trials if violated(each)), trials[0])
+    others = next((each for each in trials if each.violated), trials[0])
     return next((each for each in trials if reproduced(finding, each)), others)
 
 
 def reproduced(finding: Finding, trial: Trial) -> bool:
     """Whether the finding's own law is violated again."""
-    return any(each.law == finding.law for each in violated(trial))
-
-
-def violated(trial: Trial) -> list[Judgement]:
-    """Judgements of violated laws."""
-    return [each for each in trial.judgements if each.verdict == "violated"]
+    return trial.violates(finding.law)
 
 
 def answer(finding: Finding, trials: list[Trial], events: bool) -> dict[str, object]:
@@ -212,7 +207,7 @@ def answer(finding: Finding, trials: list[Trial], events: bool) -> dict[str, obj
         "showed": sum(reproduced(finding, each) for each in trials),
         "verdicts": {each.law: str(each.verdict) for each in trial.judgements},
         "violations": [
-            {"law": each.law, **one._asdict()} for each in violated(trial) for one in each.violations
+            {"law": each.law, **one._asdict()} for each in trial.violated for one in each.violations
         ],
         "skipped": list(trial.skipped),
         "events": len(trial.events),
@@ -234,13 +229,13 @@ def _print(finding: Finding, trials: list[Trial], events: bool) -> None:
         out.print(f"skipped: {reason}", style="yellow", soft_wrap=True)
     if events:
         the = resolve.system_of(resolve.target(finding.target)).the
-        broken = {one.seq for each in violated(trial) for one in each.violations}
+        broken = {one.seq for each in trial.violated for one in each.violations}
         for event in trial.events[:MAX_EVENT_LINES]:
             out.print(event_line(event, the, broken), soft_wrap=True)
         if len(trial.events) > MAX_EVENT_LINES:
             out.print(f"... and {len(trial.events) - MAX_EVENT_LINES} more")
         out.print("--events --json FILE writes every column of each event")
-    for each in violated(trial):
+    for each in trial.violated:
         _print_violations(each)
     if len(trials) > 1 and finding.law:
         out.print(f"{finding.law} was violated in {sum(reproduced(finding, each) for each in trials)} of {len(trials)}")
@@ -259,7 +254,7 @@ def _outcome(finding: Finding, trial: Trial) -> list[str]:
         return [f"the lab did not fail this time; the recorded failure: {finding.text}"]
     if reproduced(finding, trial):
         return [f"reproduced: {finding.law} is violated again{_as_known(finding, trial)}"]
-    others = [each.law for each in violated(trial)]
+    others = [each.law for each in trial.violated]
     if others:
         return [f"not reproduced: {finding.law} is not violated, but {', '.join(others)}"]
     doubtful = [f"{each.law} ({each.doubt})" for each in trial.judgements if each.verdict == "unknown"]

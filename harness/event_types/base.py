@@ -8,7 +8,6 @@ from ..history import Event, column
 class OfNode(Event):
     """An event of a node, in one of its incarnations."""
 
-    __slots__ = ()
     node: str
     incarnation: int
 
@@ -16,7 +15,6 @@ class OfNode(Event):
 class OfReader(Event):
     """An outside reader's finding about a node."""
 
-    __slots__ = ()
     node: str
     audit: int = column("op")
     """The audit's number."""

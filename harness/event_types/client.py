@@ -15,7 +15,6 @@ SENDS = frozenset({"send", "produce"})
 class Call(Event):
     """A phase of a client's call."""
 
-    __slots__ = ()
     process: int
     op: int
     f: str
@@ -42,11 +41,13 @@ class Call(Event):
     detail: str | None
     """The answer's remark."""
 
+    def words(self, the: The) -> str:
+        return f"{_ended(self, the)}{_remark(self)}"
+
 
 class Invoke(Call):
     """A client began a call."""
 
-    __slots__ = ()
     detail: str | None
     """JSON. Send: body (digest), flag, tags; level if delayed; half, compressed, more (not the last of a batch) if so.
     Produce also: how the queue is chosen, producer, tries (at most), within (ms for all tries). Pull, select:
@@ -80,7 +81,6 @@ class Invoke(Call):
 class Ok(Call):
     """The call succeeded."""
 
-    __slots__ = ()
     caused_by = "op"
     status: str
     queue_offset: int | None
@@ -111,31 +111,22 @@ class Ok(Call):
 class Fail(Call):
     """The call certainly failed."""
 
-    __slots__ = ()
     caused_by = "op"
     status: str
     """The response code's name."""
-
-    def words(self, the: The) -> str:
-        return f"{_ended(self, the)}{_remark(self)}"
 
 
 class Info(Call):
     """The call's result is unknown."""
 
-    __slots__ = ()
     caused_by = "op"
     status: str
     """timeout, disconnected; unreadable answer: ``detail`` has the error."""
-
-    def words(self, the: The) -> str:
-        return f"{_ended(self, the)}{_remark(self)}"
 
 
 class Try(Event):
     """A producer that chooses queues began one of a produce's tries, or that try ended."""
 
-    __slots__ = ()
     process: int
     op: int
     """The produce's."""
@@ -159,7 +150,6 @@ class Try(Event):
 class Deliver(Event):
     """One message of a pull's answer."""
 
-    __slots__ = ()
     caused_by = "op"
     process: int
     op: int
@@ -183,7 +173,6 @@ class Deliver(Event):
 class Consumer(Event):
     """A consumer joined or left."""
 
-    __slots__ = ()
     process: int
     group: str
     status: Literal["on", "off", "lost"]
@@ -204,7 +193,6 @@ class Consumer(Event):
 class Assign(Event):
     """A consumer took a queue (on) or released it (off)."""
 
-    __slots__ = ()
     process: int
     group: str
     node: str | None
@@ -224,7 +212,6 @@ class Assign(Event):
 class Route(Event):
     """A client learned the route of its topic."""
 
-    __slots__ = ()
     process: int
     group: str | None
     status: Literal["found", "none"]

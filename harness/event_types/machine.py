@@ -13,7 +13,6 @@ from .text import The, plain
 class Lab(Event):
     """The lab of the trial; the first event, once."""
 
-    __slots__ = ()
     f: str
     """The lab's name."""
     healthy_ns: int = column("value")
@@ -35,16 +34,12 @@ class Lab(Event):
 class Pause(OfNode):
     """A node was paused, as by SIGSTOP."""
 
-    __slots__ = ()
-
     def words(self, the: The) -> str:
         return f"{self.node} is paused, as by SIGSTOP"
 
 
 class Resume(OfNode):
     """A paused node continues."""
-
-    __slots__ = ()
 
     def words(self, the: The) -> str:
         return f"{self.node} continues"
@@ -55,7 +50,6 @@ class Stall(Event):
     beginning, so it precedes its effects.
     """
 
-    __slots__ = ()
     node: str | None
     """The late node, if it was one."""
     f: Literal["harness", "supervisor", "proxy", "tap", "node"]
@@ -77,7 +71,6 @@ class Stall(Event):
 class Clock(Event):
     """A node's wall clock was set."""
 
-    __slots__ = ()
     node: str
     ahead_ms: int = column("value")
     """Its difference to the true time."""
@@ -91,7 +84,6 @@ class Clock(Event):
 class Fault(Event):
     """A fault began or ended."""
 
-    __slots__ = ()
     node: str | None
     link: str | None
     number: int = column("op")
@@ -113,7 +105,6 @@ class Fault(Event):
 class Mark(Event):
     """A milestone of the trial."""
 
-    __slots__ = ()
     f: Literal["warm", "heal", "converged", "unsettled", "end", "probe", "stopped"]
     """probe: ``op`` is a send that checks whether the pair is alive."""
     op: int | None

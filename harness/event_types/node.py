@@ -15,7 +15,6 @@ UNKNOWN = "unknown"
 class Config(Event):
     """Settings of a node, once, before its first start."""
 
-    __slots__ = ()
     node: str
     detail: str
     """JSON: the system's own keys and values."""
@@ -27,7 +26,6 @@ class Config(Event):
 class Start(OfNode):
     """A node started."""
 
-    __slots__ = ()
     lo: int | None
     """The beginning of its log, after recovery; a name server has none."""
     hi: int | None
@@ -43,7 +41,6 @@ class Start(OfNode):
 class Crash(OfNode):
     """A node ended without an orderly stop."""
 
-    __slots__ = ()
     f: Literal["process", "machine"]
     """The ended process or machine."""
     value: int
@@ -65,7 +62,6 @@ class Crash(OfNode):
 class Abort(OfNode):
     """A node that was down failed to start."""
 
-    __slots__ = ()
     f: Literal["refused", "ended", "stuck"]
     """Refused: it does not accept its store; ended: any other exit; stuck: it looped and was ended."""
     status: Literal["disk"] | None
@@ -82,7 +78,6 @@ class Abort(OfNode):
 class Stop(OfNode):
     """A node was stopped, and ended cleanly, unless its crash follows: a fault at a point of the stop."""
 
-    __slots__ = ()
     value: int | None
     """The duration, ms, if it takes time."""
 
@@ -93,7 +88,6 @@ class Stop(OfNode):
 class Wipe(Event):
     """The node's store was replaced while it was down."""
 
-    __slots__ = ()
     node: str
     f: Literal["empty", "image"]
     """image: an older image of it."""

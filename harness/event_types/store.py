@@ -19,7 +19,6 @@ _ENDS = {"stop": "an orderly stop", "process": "a kill", "machine": "a power los
 class Promise(Event):
     """A client got the promise that a node has its write; one event for each node."""
 
-    __slots__ = ()
     process: int
     op: int
     """The write's call."""
@@ -40,7 +39,6 @@ class Promise(Event):
 class Held(Event):
     """A reader found a write at a node."""
 
-    __slots__ = ()
     node: str
     reading: int = column("op")
     """A client's call, or an audit's number."""
@@ -56,7 +54,6 @@ class Held(Event):
 class Scanned(Event):
     """A reader has read everything on a node."""
 
-    __slots__ = ()
     node: str
     reading: int = column("op")
     """The reading; one of several nodes has one number."""

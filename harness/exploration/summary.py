@@ -142,6 +142,11 @@ class Summary(NamedTuple):
             if law.applies_with
         ]
 
+    def lacks(self) -> dict[str, object]:
+        """What the run lacks, as facts."""
+        minimums = [each._asdict() for each in self.minimums]
+        return {"minimums": minimums, "refused": self.refusals(), "unjudged": self.unjudged()}
+
     def abstentions(self) -> list[str]:
         """Laws that abstained from nearly all of their events, and parts of laws that no trial judged."""
         return [*abstentions.lines(self.offered)]

@@ -52,11 +52,6 @@ def offered(judged: Mapping[str, int], notes: Iterable[tuple[str, str, int]]) ->
     ]
 
 
-def is_abstention(note: str) -> bool:
-    """Whether a note counts abstentions or parts, and is not the law's own."""
-    return note.startswith((ABSTAINED, JUDGED))
-
-
 def lines(found: Sequence[Offered]) -> Iterator[str]:
     """The laws that abstained from nearly everything, and the parts that laws never judged, in words."""
     known = registry.names("laws")

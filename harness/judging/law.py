@@ -130,6 +130,10 @@ class Law:
     def begin(self) -> None:
         """Set up the state for a new trial."""
 
+    def applies(self) -> bool:
+        """Whether the promise concerns this trial, by the settings of its nodes: asked at the first start."""
+        return self.applicable
+
     def abstain(self, reason: str) -> None:
         """Count an event that the law does not judge."""
         note = ABSTAINED + reason

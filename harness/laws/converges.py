@@ -13,7 +13,6 @@ from __future__ import annotations
 from ..event_types.machine import Mark
 from ..event_types.store import Held, Scanned
 from ..history import Event
-from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
 
 
@@ -25,8 +24,7 @@ class Converges(Law):
     needs = frozenset({"mark", "held", "scanned"})
     timed = True
 
-    def __init__(self, known: Known) -> None:
-        super().__init__(known)
+    def begin(self) -> None:
         self.healed: int | None = None
         self.settled: Mark | None = None
         self.found: dict[str, set[str]] = {}

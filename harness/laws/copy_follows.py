@@ -12,7 +12,6 @@ from __future__ import annotations
 from ..event_types.machine import Mark
 from ..event_types.store import Held, Scanned
 from ..history import Event
-from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
 
 
@@ -23,8 +22,7 @@ class CopyFollows(Law):
     source = "the meaning of replication"
     needs = frozenset({"mark", "held", "scanned"})
 
-    def __init__(self, known: Known) -> None:
-        super().__init__(known)
+    def begin(self) -> None:
         self.at_rest = False
         self.found: dict[tuple[int, str], dict[str, int | None]] = {}
         """By reading and node: the position of each write."""

@@ -11,7 +11,6 @@ Source: RocketMQ's BrokerStartup, which exits where BrokerController.initialize(
 """
 
 from ..event_types.node import Abort, Crash, Start, Stop, Wipe
-from ..judging.known import Known
 from ..judging.law import Law
 
 _FAILED = {
@@ -27,8 +26,7 @@ class NodeLives(Law):
     needs = frozenset({"start", "crash", "abort"})
     timed = True
 
-    def __init__(self, known: Known) -> None:
-        super().__init__(known)
+    def begin(self) -> None:
         self.foreign_stores: set[str] = set()
         """Nodes whose store is an older image, or lost bytes to a lying disk: they may refuse it."""
         self.since: dict[str, int] = {}

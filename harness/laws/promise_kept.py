@@ -15,7 +15,6 @@ from __future__ import annotations
 from ..event_types.client import Invoke
 from ..event_types.node import Crash, Start, Stop, Wipe
 from ..event_types.store import Held, Promise, Scanned
-from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
 
 WORST = {None: 0, "stop": 1, "process": 2, "machine": 3, "store": 4}
@@ -31,8 +30,7 @@ class PromiseKept(Law):
     source = "the meaning of an acknowledgement"
     needs = frozenset({"promise", "held", "scanned"})
 
-    def __init__(self, known: Known) -> None:
-        super().__init__(known)
+    def begin(self) -> None:
         self.calls: dict[int, tuple[int, str]] = {}
         self.promised: dict[str, dict[str, tuple[int, int]]] = {}
         """By node and write: the event of the promise (``seq``), and the worst end that it survives."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from ..event_types.client import Fail, Invoke
 from ..event_types.store import Held
-from ..judging.known import Known
 from ..judging.law import DURABILITY, Law
 
 
@@ -23,8 +22,7 @@ class WrittenOnly(Law):
     source = "the meaning of a refusal"
     needs = frozenset({"invoke", "fail", "held"})
 
-    def __init__(self, known: Known) -> None:
-        super().__init__(known)
+    def begin(self) -> None:
         self.asked: set[str] = set()
         self.refused: dict[str, str | None] = {}
         """Writes that no store may hold, and the status of their refusal."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..ports.clients import CanRead
-from ..trials.operation import Drawn, Operation, Running, number, text
-from ..trials.schedule import Args
+from ..trials.operation import Drawn, Operation, number, text
 
 
 class Read(Operation):
@@ -12,15 +11,13 @@ class Read(Operation):
 
     name = "read"
     needs = CanRead
+    act = CanRead.read_all
     arguments = {
         "client": number(1_000, range(2), (0,), usual=0),
         "node": text(("master", "slave"), usual="slave"),
     }
     drawn = Drawn(after="write")
     is_load = True
-
-    def do(self, running: Running, args: Args) -> None:
-        running.able.read_all(args["client"], args["node"])
 
 
 OPERATION = Read()

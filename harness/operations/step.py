@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ports.timing import CanStep
-from ..trials.operation import Operation, Running, number
+from ..trials.operation import Operation, number
 from ..trials.schedule import Args
 
 
@@ -12,13 +12,11 @@ class Step(Operation):
 
     name = "step"
     needs = CanStep
+    act = CanStep.step
     arguments = {"events": number(1_000_000, simpler=(1, 2, 4, 8))}
 
     def words(self, args: Args) -> str:
         return f"The lab's next {args['events']:,} events happen."
-
-    def do(self, running: Running, args: Args) -> None:
-        running.able.step(args["events"])
 
 
 OPERATION = Step()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..ports.clients import CanWrite
-from ..trials.operation import Drawn, Operation, Running, number
-from ..trials.schedule import Args
+from ..trials.operation import Drawn, Operation, number
 
 
 class Write(Operation):
@@ -12,15 +11,13 @@ class Write(Operation):
 
     name = "write"
     needs = CanWrite
+    act = CanWrite.write_one
     arguments = {
         "client": number(1_000, range(2), (0,), usual=0),
         "copies": number(9, (0, 1, 1), (1, 0), usual=1),
     }
     drawn = Drawn(always=2, burst=4)
     is_load = is_send = True
-
-    def do(self, running: Running, args: Args) -> None:
-        running.able.write_one(args["client"], args["copies"])
 
 
 OPERATION = Write()

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
+from .settings import Settings
 from .topology import MASTER
 
 MUST_SURVIVE = "must-survive"
@@ -115,6 +116,12 @@ def must(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
     return _row(role, replicas, flush, waits, status, fault).must
 
 
+def must_with(settings: Settings, copies: int, waits: bool, status: str, fault: str) -> str:
+    """:func:`must` for a master with these settings, whose answer promises so many slaves' ``copies``."""
+    role, flush = settings.get("brokerRole", "ASYNC_MASTER"), settings.get("flushDiskType", "ASYNC_FLUSH")
+    return must(str(role), copies + 1, str(flush), waits, status, fault)
+
+
 def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: str) -> Row:
     count = ALONE if replicas < 2 else COPIED
     asked = (role, count, flush, "waits" if waits else "does-not-wait", status, fault)
@@ -181,14 +188,3 @@ def _by_store(happened: Iterable[tuple[str, str]]) -> tuple[set[tuple[str, str]]
         else:
             seen.add((at.get(node, node), how))
     return seen, at.get(MASTER, MASTER)
-
-
-def to_markdown() -> str:
-    """The contract as a Markdown table and a list of its fault classes, for the documentation."""
-    head = "| role | in-sync replicas | flush | send | answer | event | must | why |"
-    lines = [head, "|---|---|---|---|---|---|---|---|"]
-    for row in ROWS:
-        shown = ["any" if each == ANY else each.replace("|", ", ") for each in row[:6]]
-        lines.append("| " + " | ".join((*shown, f"**{row.must}**", row.why)) + " |")
-    lines += ["", *(f"- `{name}`: {what}" for name, what in FAULTS.items())]
-    return "\n".join(lines) + "\n"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from ..exploration.coverage_table import Pair
 from ..history import Event
 from . import topology
 
@@ -26,9 +27,6 @@ failed; it has them.
 """
 SYNCED = frozenset({"topics", "groups"})
 CHANGES = {"topic": "topics", "group": "groups"}
-
-Pair = tuple[str, str]
-"""(state, event)"""
 
 
 def is_whole(first: Event) -> bool:

@@ -29,7 +29,7 @@ longer.
 """
 
 
-def short(given: Args) -> Args:
+def short(settings: Args) -> Args:
     """The settings with short intervals, and without those of a simulation."""
-    rounds = {"syncFlushTimeout": ALL_ROUNDS_MS} if line(given).wake_ups else {}
-    return {**{name: value for name, value in given.items() if name not in SIMULATED}, **SHORT, **rounds}
+    rounds = {"syncFlushTimeout": ALL_ROUNDS_MS} if line(settings).wake_ups else {}
+    return {**{name: value for name, value in settings.items() if name not in SIMULATED}, **SHORT, **rounds}

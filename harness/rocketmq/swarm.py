@@ -14,6 +14,7 @@ from ..trials.abilities import Place
 from ..trials.schedule import Args, Op, Scalar, Schedule
 from . import topology
 from .boundaries import varied
+from .template import BOTH_EXPIRE, advance, fault, heal, send
 
 MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
 """One schedule in so many has slaves whose mappedFileSizeCommitLog is not the master's."""
@@ -45,21 +46,17 @@ COUNTS_REPLICAS = ("5.5.0",)
 
 
 def _sends(sizes: tuple[int, ...]) -> tuple[Op, ...]:
-    return tuple(Op("send", {"producer": 0, "size": size, "wait": False, "queue": 0}) for size in sizes)
+    return tuple(send(0, size=size) for size in sizes)
 
 
 STARTS: tuple[tuple[Op, ...], ...] = (
     (),
     (),
     (),
-    (*_sends((900, 1_700, 420)), Op("advance", {"ms": 600})),
-    (Op("fault", {"name": "down", "link": "ha"}), *_sends((900, 900)), Op("heal", {"name": "down"})),
-    (Op("fault", {"name": "restart", "node": "master"}), Op("heal", {"name": "restart"}), Op("advance", {"ms": 6_000})),
-    (
-        *_sends((420, 1_700, 1_700, 420)),
-        Op("advance", {"ms": 600}),
-        *(Op("fault", {"name": "retention", "node": node}) for node in topology.NODES[:2]),
-    ),
+    (*_sends((900, 1_700, 420)), advance(600)),
+    (fault("down", link="ha"), *_sends((900, 900)), heal("down")),
+    (fault("restart", node="master"), heal("restart"), advance(6_000)),
+    (*_sends((420, 1_700, 1_700, 420)), advance(600), *BOTH_EXPIRE),
 )
 """Beginnings of schedules: a new pair; a log of several files; a slave that lags and is down; a restarted master; logs
 that do not begin at 0.
@@ -101,7 +98,6 @@ def _misfit(seed: str, number: int) -> Schedule:
     dice = swarm.dice(seed, number)
     settings = fitting(swarm.draw_settings(SETTINGS, dice))
     sizes = [each for each in FILE_SIZES if each != settings["mappedFileSizeCommitLog"]]
-    gap = [Op("advance", {"ms": dice.choice(swarm.GAPS_MS[3:])}) for _ in range(MISFIT_SENDS)]
-    send = resolve.operations()["send"]
-    ops = [op for pause in gap for op in (swarm.draw(dice, send), pause)]
+    gap = [advance(dice.choice(swarm.GAPS_MS[3:])) for _ in range(MISFIT_SENDS)]
+    ops = [op for pause in gap for op in (swarm.draw(dice, resolve.operations()["send"]), pause)]
     return Schedule({**settings, "lab.slaveFileSize": dice.choice(sizes)}, f"{seed}/{number}", tuple(ops))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..system import PAIR, Mode, Swept
 from ..trials.schedule import Args, Op
+from .template import advance, fault, heal, pull, send
 
 ROLES = ("SYNC_MASTER", "ASYNC_MASTER")
 SIZES = (1_300, 400)
@@ -54,40 +55,22 @@ ALSO_UNDER: dict[str, Args] = {
 }
 """Further settings under which a fault is swept again."""
 
+LOSES_POWER = (fault("power_loss", node="master", keep="none"), advance(50))
 SEQUELS: dict[str, tuple[Op, ...]] = {
     # A flush that never ends is answered after five seconds; a power loss shows whether the answer was true.
-    "disk_stall": (
-        Op("advance", {"ms": 2_000}),
-        Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
-        Op("advance", {"ms": 50}),
-    ),
+    "disk_stall": (advance(2_000), *LOSES_POWER),
     # Delayed dispatch hides messages from readers; whether queues catch up by themselves shows only without further
     # messages.
-    "dispatch_stall": (
-        *(Op("pull", {"reader": 0, "node": node, "queue": 0}) for node in ("master", "slave")),
-        Op("advance", {"ms": 50}),
-        Op("heal", {"name": "dispatch_stall"}),
-        Op("advance", {"ms": 3_000}),
-    ),
+    "dispatch_stall": (pull("master"), pull("slave"), advance(50), heal("dispatch_stall"), advance(3_000)),
     # A power loss reveals a lying disk.
-    "lying_flush": (
-        Op("fault", {"name": "power_loss", "node": "master", "keep": "none"}),
-        Op("advance", {"ms": 50}),
-    ),
+    "lying_flush": LOSES_POWER,
     # A rogue slave keeps a slave out, or acknowledges in its place, only while the slave is away and returns.
     "rogue_slave": (
-        Op("fault", {"name": "kill", "node": "slave"}),
-        Op("send", {"producer": 0, "size": 200, "wait": True, "queue": 0}),
-        Op("advance", {"ms": 1_000}),
-        Op("heal", {"name": "kill"}),
-        Op("advance", {"ms": 13_000}),
+        fault("kill", node="slave"), send(0, wait=True, size=200), advance(1_000), heal("kill"), advance(13_000),
     ),
     # A close is delayed only if a node closes.
-    "slow_close": (
-        Op("fault", {"name": "kill", "node": "slave"}),
-        Op("advance", {"ms": 3_000}),
-    ),
-}
+    "slow_close": (fault("kill", node="slave"), advance(3_000)),
+}  # fmt: skip
 """The operations after a fault that has its worst effect only together with another."""
 DURING = (Op("send", {"producer": 1, "size": 200, "wait": True, "queue": 0}),)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..trials.schedule import Args, Op, Scalar
@@ -16,6 +17,11 @@ class Template(NamedTuple):
     ops: tuple[Op, ...]
     alone: bool = False
     """Whether nothing may disturb it, since no broker promises anything about its store."""
+
+
+def workload(about: str, *ops: Op, settings: Mapping[str, Scalar] = {}, alone: bool = False) -> Template:
+    """A template of these operations."""
+    return Template(about, settings, ops, alone)
 
 
 def advance(ms: int) -> Op:

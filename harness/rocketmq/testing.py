@@ -57,11 +57,14 @@ class H(History):
         self.add("connect", node=peer, f=peer, link=self.link, side="m")
         return self.add("connect", node=peer, f=peer, link=self.link, side="s")
 
-    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None, f: str = "peer") -> Self:
+    def _at_ends(self, kind: str, sides: str, peer: str, link: str | None, **columns: object) -> Self:
+        """An event at each of these ends of a connection: m, the master's, and s, its peer's."""
         for side in sides:
-            node = "master" if side == "m" else peer
-            self.add("close", node=node, link=link or self.link, side=side, f=f)
+            self.add(kind, node="master" if side == "m" else peer, link=link or self.link, side=side, **columns)
         return self
+
+    def close(self, sides: str = "sm", peer: str = "slave", link: str | None = None, f: str = "peer") -> Self:
+        return self._at_ends("close", sides, peer, link, f=f)
 
     def piece(self, side: str, f: str, value: int, lo: int | None = None, detail: str | None = None) -> Self:
         """A partial frame or report passed one end; 0: its socket accepted none."""
@@ -72,18 +75,12 @@ class H(History):
         self, offset: int | None = None, sides: str = "sm", peer: str = "slave", link: str | None = None
     ) -> Self:
         offset = self.end["slave"] if offset is None else offset
-        for side in sides:
-            node = "master" if side == "m" else peer
-            self.add("report", node=node, link=link or self.link, side=side, hi=offset)
-        return self
+        return self._at_ends("report", sides, peer, link, hi=offset)
 
     def frame(
         self, lo: int, hi: int, sides: str = "ms", digest: int = 0, peer: str = "slave", link: str | None = None
     ) -> Self:
-        for side in sides:
-            node = "master" if side == "m" else peer
-            self.add("frame", node=node, link=link or self.link, side=side, lo=lo, hi=hi, digest=digest)
-        return self
+        return self._at_ends("frame", sides, peer, link, lo=lo, hi=hi, digest=digest)
 
     def source(self, lo: int, hi: int, digest: int = 0) -> Self:
         return self.add("source", node="master", link=self.link, lo=lo, hi=hi, digest=digest)

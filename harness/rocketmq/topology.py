@@ -91,6 +91,11 @@ def links_of(node: str) -> frozenset[str]:
     return frozenset((*own, CLIENT_LINKS[number + 1], NAMES_LINKS[number + 1]))
 
 
+def ha_link(slave: str) -> str:
+    """A slave's HA link; empty for a slave of another name, in a capture."""
+    return HA_LINKS[SLAVES.index(slave)] if slave in SLAVES else ""
+
+
 def of_a_pair(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
     """Without the names that only cluster trials have."""
     return tuple(each for each in values if each not in CLUSTER_ONLY)

@@ -27,6 +27,7 @@ from ..trials.schedule import Args, Op, Schedule
 from . import topology
 from .boundaries import listed
 from .sweep import ROLES, SIZES
+from .template import advance, fault, send
 
 REPORT = 8
 HEADER = 12
@@ -37,14 +38,9 @@ PUSHES = ("written", "flushed")
 LINK = "ha"
 SENT: tuple[Op, ...] = tuple(
     # One after the other, so that the stream is the same even if a small buffer delays the sends.
-    op
-    for number, size in enumerate(SIZES)
-    for op in (
-        Op("send", {"producer": number, "size": size, "wait": number != 1, "queue": number}),
-        Op("advance", {"ms": 3_000}),
-    )
-)
-AT_REST = Op("advance", {"ms": 20})
+    op for number, size in enumerate(SIZES) for op in (send(number, number != 1, size), advance(3_000))
+)  # fmt: skip
+AT_REST = advance(20)
 
 
 class Base(NamedTuple):
@@ -56,9 +52,9 @@ class Base(NamedTuple):
 
 
 BASES = (
-    Base("running", (AT_REST,), (*SENT, Op("advance", {"ms": 6_000}))),
+    Base("running", (AT_REST,), (*SENT, advance(6_000))),
     # A new connection five seconds later, its first report after five more, a heartbeat after another five.
-    Base("joining", (AT_REST, Op("fault", {"name": "reset", "link": LINK})), (*SENT, Op("advance", {"ms": 12_000}))),
+    Base("joining", (AT_REST, fault("reset", link=LINK)), (*SENT, advance(12_000))),
 )
 
 

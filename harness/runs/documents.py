@@ -1,6 +1,6 @@
-"""Make the pages that must agree with the code: ``docs/history.md``, ``docs/run-folder.md``.
+"""Make the parts of pages that must agree with the code: of ``docs/history.md`` and ``docs/run-folder.md``.
 
-``python -m pairproof.harness.runs.documents [DOCS]`` writes them; a test compares.
+``python -m pairproof.harness.runs.documents [DOCS]`` writes them, between the pages' marks; a test compares.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 
@@ -19,84 +19,24 @@ from ..trials.trial import Finding
 from . import schema
 from .writer import finding_json
 
-MADE = "<!-- Made by python -m pairproof.harness.runs.documents; change the code, not this page. -->"
-
-HISTORY = f"""\
-# The history: one event row, format {history.FORMAT}
-
-A trial's history is a list of flat rows in `seq` order: client calls and answers, actions of nodes and stores,
-traffic on HA links, and faults. Laws read nothing else. `harness/history.py` declares it; the Parquet columns and
-Spark's types derive from that declaration.
-
-An operation has phases: `invoke`, then `ok` (it happened), `fail` (it did not) or `info` (unknown; a client that
-timed out continues under a new process number). An observer records a byte before it forwards it and after it
-received it, so the order of rows is always one that was observed.
-
-For example, the answer to a send:
-
-    {{"seq": 41, "t": 12729034000, "kind": "ok", "process": 0, "op": 3, "f": "send", "node": "master",
-     "message": "m1", "queue": "pairproof/0", "status": "PUT_OK", "lo": 230, "hi": 567}}
-"""
-
-DIGESTS = f"""\
-Digests are 64-bit BLAKE2b as signed integers. Store readers digest a log in chunks of {history.CHUNK:,} bytes on an
-absolute grid; the last chunk of an audit may be shorter.
-"""
-
-KINDS = """\
-## Event types
-
-Each is a class in `harness/event_types/` or `harness/rocketmq/event_types/`; third parties
-register theirs under the entry points `pairproof.event_types`. Columns in parentheses have the general meaning above;
-columns that are not listed are null, and listed ones may be.
-"""
-
-RUN_FOLDER = f"""\
-# The run folder, format {schema.FORMAT}
-
-One command that explores or records makes one folder, by default `runs/<run>/`:
-
-| where | what |
-|---|---|
-| `run.json` | facts, written first and replaced when the run ends |
-| `verdicts/part-NNNNN.parquet` | one row per (trial, law); a row without content counts `trials` trials of a search |
-| `trials/part-NNNNN.parquet` | one row per trial |
-| `faults/part-NNNNN.parquet` | one row per fault of a trial |
-| `objectives/part-NNNNN.parquet` | per loss of the master or return of a slave: [objectives.md](objectives.md) |
-| `coverage/part-NNNNN.parquet` | how often each state met each event under each fault |
-| `history/part-NNNNN.parquet` | events of violating and unknown trials, and of a seeded sample of the others |
-| `findings/NNNN.json` | a violation, its minimal schedule and the line that replays it |
-| `failures/NNNN.json` | a trial in which the lab failed: a finding without a law, with its history and logs so far |
-| `replays/NNNN.json` | executions of that finding by `pairproof replay`, and how many reproduced it |
-| `chunks/NNNNN.json` | campaigns: the result of that chunk; written last, it commits the part |
-| `logs/NNNNNN-NODE.log` | the end of each node's log, for trials whose history is kept, in labs with processes |
-
-Every file is written under a hidden name and renamed, so readers never see half a file. A part has the same number in
-every table; its `trials` file is renamed last and commits it. A killed run therefore holds whole trials only: its
-`state` is still `running`, and at most its last part is missing. `coverage` is written once, at the end of the run
-(in a campaign with each part). Columns are only added: readers ignore unknown ones, and a part's missing columns are
-null. Parts of format 1 lack the last six of `trials`.
-
-Parquet pages carry checksums. A folder of another format, a damaged one and one with missing files are refused in one
-line that names the file: `contents` lists all parts with their rows, findings, failures and logs. A killed run has no
-such list; it is refused if a part number is missing, a part has no verdicts, or a finding names a missing trial. For
-runs older than `contents` only the number of trials is checked.
-"""
+PART = re.compile(r"(<!-- made: ([\w-]+) -->\n).*?(?=\n<!-- end -->)", re.DOTALL)
+"""A part of a page that is made from the code. The rest of a page is written by hand."""
 
 
-def history_page() -> str:
-    """``docs/history.md``."""
+def filled(page: str, parts: Mapping[str, str]) -> str:
+    """The page with new texts for its marked parts; KeyError for a part that it does not have."""
+    return PART.sub(lambda found: found[1] + parts[found[2]].rstrip("\n"), page)
+
+
+def of_history() -> dict[str, str]:
+    """The parts of ``docs/history.md``."""
     columns = ((f"`{each.name}`", each.type.__name__, each.unit, each.meaning) for each in history.FIELDS)
-    parts = (
-        MADE,
-        HISTORY,
-        "## Columns\n",
-        table(("column", "type", "unit", "meaning"), columns),
-        DIGESTS,
-        KINDS,
-        *_kinds(),
-    )
-    return "\n".join(parts)
+    return {
+        "title": f"# The history: one event row, format {history.FORMAT}",
+        "columns": table(("column", "type", "unit", "meaning"), columns),
+        "digests": f"Store readers digest a log in chunks of {history.CHUNK:,} bytes on an absolute grid.",
+        "event-types": "\n".join(_kinds()),
+    }
 
 
 def _kinds() -> Iterator[str]:
@@ -152,34 +92,23 @@ def _columns(kind: type[history.Event]) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-def run_folder_page() -> str:
-    """``docs/run-folder.md``."""
-    parts = [MADE, RUN_FOLDER, "## Facts: `run.json`\n", table(("fact", "meaning"), schema.FACTS.items())]
+def of_run_folder() -> dict[str, str]:
+    """The parts of ``docs/run-folder.md``."""
+    schedule = Schedule({}, "s", (Op("advance", {"ms": 5}),))
+    fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
+    return {
+        "title": f"# The run folder, format {schema.FORMAT}",
+        "facts": table(("fact", "meaning"), schema.FACTS.items()),
+        "tables": "\n".join(_tables()),
+        "finding": f"A JSON object with {', '.join(f'`{name}`' for name in fields)}.",
+    }
+
+
+def _tables() -> Iterator[str]:
     for name, columns in schema.TABLES.items():
         own = [f"`{c}` ({kind.__name__})" for c, kind in (columns if name != "history" else columns[:2])]
         more = "; then the columns of [history.md](history.md)" if name == "history" else ""
-        parts.append(f"## `{name}`\n\n{', '.join(own)}{more}.\n")
-    parts.append(_remarks())
-    return "\n".join(parts)
-
-
-def _remarks() -> str:
-    schedule = Schedule({}, "s", (Op("advance", {"ms": 5}),))
-    fields = finding_json(Finding("", "", "", "", 0, 0, schedule, 0), Path("x"))
-    return (
-        "`seq` and `text` of a verdict locate and describe the first violation, or the doubt. `notes`, `args`,\n"
-        "`effect`, `schedule` and `skipped` are JSON texts. `state` and `event` of `coverage` are the\n"
-        "system's (RocketMQ's: `harness/rocketmq/coverage.py`); its `fault` is a fault's name, `none`, or `at` a\n"
-        "target of cluster trials.\n\n"
-        "## Findings\n\n"
-        f"A JSON object with {', '.join(f'`{name}`' for name in fields)}.\n\n"
-        "- `trial` found the violation; `shrunk_trial` executed the minimal schedule.\n"
-        "- `original_ops`: operations before shrinking.\n"
-        "- `shrunk_in`: the lab of shrinking and replay, if not the run's. `shrunk_trial` is then the trial that\n"
-        "  found the violation, unless the minimal schedule reproduced it in the run's lab.\n"
-        "- `cause`: the first law that the trial broke, and the event. Findings with one cause are reported together.\n"
-        "- `search`: the search that found it; `source`: the known bug whose program it was, if any.\n"
-    )
+        yield f"## `{name}`\n\n{', '.join(own)}{more}.\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -192,14 +121,15 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-PAGES = {"history.md": history_page, "run-folder.md": run_folder_page}
+PAGES = {"history.md": of_history, "run-folder.md": of_run_folder}
 
 
-def main(docs: Path) -> None:
-    """Write the pages into ``docs``."""
-    for name, page in PAGES.items():
-        (docs / name).write_text(page(), encoding="utf-8")
+def write(docs: Path, pages: Mapping[str, Callable[[], Mapping[str, str]]]) -> None:
+    """Write the parts of these pages in ``docs``."""
+    for name, parts in pages.items():
+        page = docs / name
+        page.write_text(filled(page.read_text(encoding="utf-8"), parts()), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"), PAGES)

@@ -55,20 +55,22 @@ def read_bytes(path: Path, at_most: int) -> bytes:
     """All bytes of a file that may come from an outside user. ValueError if there are more, or if it is a device or a
     pipe, which may have no end; OSError if it cannot be read.
     """
-    if is_remote(path):
-        with reached(path), path.open("rb") as file:
-            found = file.read(at_most + 1)
-    else:
-        with regular(path) as file:
-            found = file.read(at_most + 1)
+    with opened(path) as file:
+        found = file.read(at_most + 1)
     if len(found) > at_most:
         raise ValueError(f"more than {at_most:,} bytes")
     return found
 
 
 @contextlib.contextmanager
-def regular(path: Path) -> Iterator[BinaryIO]:
-    """A file of this machine, opened for reading; ValueError, without waiting, for a device or a pipe."""
+def opened(path: Path, but: tuple[type[Exception], ...] = ()) -> Iterator[BinaryIO]:
+    """A file, opened for reading; ValueError, without waiting, for a device or a pipe of this machine. ``but``: see
+    :func:`reached`.
+    """
+    if is_remote(path):
+        with reached(path, but), path.open("rb") as file:
+            yield file
+        return
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError("not a file")

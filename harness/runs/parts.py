@@ -108,16 +108,11 @@ def _texts(settings: Args) -> dict[str, str]:
 
 
 def _trials(trials: Sequence[Pending]) -> tuple[int, list[object]]:
-    return len(trials), [
-        [each.number for each in trials],
-        [each.origin for each in trials],
-        [each.schedule.seed for each in trials],
-        [_json(each.schedule.to_json()) for each in trials],
-        [each.events for each in trials],
-        [each.virtual_ns for each in trials],
-        [each.history is not None for each in trials],
-        [_json(each.skipped) if each.skipped else "[]" for each in trials],
-    ]
+    return _turned([
+        (each.number, each.origin, each.schedule.seed, _json(each.schedule.to_json()), each.events, each.virtual_ns,
+         each.history is not None, _json(each.skipped) if each.skipped else "[]")
+        for each in trials
+    ])  # fmt: skip
 
 
 def _verdicts(trials: Sequence[Pending]) -> tuple[int, list[object]]:
@@ -135,35 +130,18 @@ def _verdicts(trials: Sequence[Pending]) -> tuple[int, list[object]]:
             if at == len(rows):
                 rows.append((each.number, row))
             merged[at] += 1
-    return len(rows), [
-        [number for number, _ in rows],
-        [row.law for _, row in rows],
-        [row.verdict for _, row in rows],
-        [row.judged for _, row in rows],
-        [row.broken for _, row in rows],
-        [row.violations[0].seq if row.violations else None for _, row in rows],
-        [row.violations[0].text if row.violations else row.doubt for _, row in rows],
-        [_json(row.notes) if row.notes else "{}" for _, row in rows],
-        [merged[at] for at in range(len(rows))],
-    ]
+    return _turned([
+        (number, row.law, row.verdict, row.judged, row.broken, row.violations[0].seq if row.violations else None,
+         row.violations[0].text if row.violations else row.doubt, _json(row.notes) if row.notes else "{}", merged[at])
+        for at, (number, row) in enumerate(rows)
+    ])  # fmt: skip
 
 
 def _faults(trials: Sequence[Pending]) -> tuple[int, list[object]]:
-    rows: list[FaultOutcome] = []
-    numbers: list[int] = []
-    for each in trials:
-        rows += each.faults
-        numbers += [each.number] * len(each.faults)
-    return len(rows), [
-        numbers,
-        [row.op for row in rows],
-        [row.name for row in rows],
-        [_json(dict(row.args)) for row in rows],
-        [row.began_ns for row in rows],
-        [row.ended_ns for row in rows],
-        [row.bit for row in rows],
-        [_json(row.effect) for row in rows],
-    ]
+    return _turned([
+        (each.number, row.op, row.name, _json(dict(row.args)), row.began_ns, row.ended_ns, row.bit, _json(row.effect))
+        for each in trials for row in each.faults
+    ])  # fmt: skip
 
 
 def _objectives(trials: Sequence[Pending]) -> tuple[int, list[object]]:

@@ -26,7 +26,7 @@ from ..trials.schedule_json import from_json
 from ..trials.trial import Finding
 from . import locations, tables
 from .locations import place, reached
-from .schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES
+from .schema import ADDED, FACT_KINDS, MAX_NUMBER, READS, STATES, TABLES, Row
 from .wholeness import REMEDY, Contents
 
 LATEST = "latest"
@@ -42,8 +42,6 @@ FINDING_FIELDS: dict[str, type] = {
 }  # fmt: skip
 KIND = [name for name, _ in TABLES["history"]].index("kind")
 REPEAT = "delete the folder and record the run again"
-
-Row = dict[str, Any]
 
 
 class RunReader:

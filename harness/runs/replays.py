@@ -9,18 +9,16 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from pairproof import __version__
 
 from ..errors import PairproofError
 from . import atomic, locations
+from .schema import Row
 
 MAX_ENTRIES = 1_000
 MAX_BYTES = 1_000_000
 FIELDS: dict[str, type] = {"at": str, "lab": str, "target": str, "pairproof": str, "executed": int, "showed": int}
-
-Row = dict[str, Any]
 
 
 def place(finding: Path) -> Path | None:

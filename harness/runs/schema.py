@@ -19,6 +19,8 @@ a new format.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..exploration.losses import Loss
 from ..history import FIELDS
 
@@ -28,6 +30,8 @@ READS = (1, 2, 3, FORMAT)
 :mod:`harness.renamed`.
 """
 
+Row = dict[str, Any]
+"""A row of a table, by column, or a JSON object."""
 Column = tuple[str, type]
 
 KINDS: dict[str, type] = {each.__name__: each for each in (int, bool, dict)}

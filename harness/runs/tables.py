@@ -71,17 +71,9 @@ def part_bytes(table: Any) -> bytes:
     return bytes(sink.getvalue())
 
 
-def write_part(table: Any, path: Path) -> None:
-    """Write one part."""
-    path.write_bytes(part_bytes(table))
-
-
 def read_footer(path: Path) -> Any:
     """A part's footer; raises one of :data:`UNREADABLE`."""
-    if not locations.is_remote(path):
-        with locations.regular(path) as file:
-            return _footer(file)
-    with locations.reached(path, UNREADABLE), path.open("rb") as file:
+    with locations.opened(path, UNREADABLE) as file:
         return _footer(file)
 
 

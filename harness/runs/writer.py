@@ -274,23 +274,10 @@ class RunWriter:
 
 def finding_json(finding: Finding, path: Path) -> dict[str, object]:
     """The JSON object of a finding that is written at ``path``."""
-    return {
-        "format": FORMAT,
-        "law": finding.law,
-        "text": finding.text,
-        "target": finding.target,
-        "lab": finding.lab,
-        "trial": finding.trial,
-        "shrunk_trial": finding.shrunk_trial,
-        "original_ops": finding.original_ops,
-        "shrunk_in": finding.shrunk_in,
-        "cause": finding.cause,
-        "search": finding.search,
-        "source": finding.source,
-        "program": finding.schedule.program(),
-        "schedule": finding.schedule.to_json(),
-        "replay": replay_line(path, finding.target),
-    }
+    fields = finding._asdict()
+    schedule = fields.pop("schedule")
+    program = {"program": schedule.program(), "schedule": schedule.to_json()}
+    return {"format": FORMAT, **fields, **program, "replay": replay_line(path, finding.target)}
 
 
 def case_name(target: str, lab: str, law: str, schedule: object) -> str:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from .. import registry
 from ..errors import PairproofError
 from ..judging import judge as judging
-from ..judging.verdict import Verdict
 from ..ports import Lab, Target
 from ..trials import resolve
 from ..trials.abilities import Hosted
@@ -41,11 +40,6 @@ class Small(NamedTuple):
     """A trial of this schedule in the lab itself that violates the law; None if no execution did."""
 
 
-def violates(trial: Trial, law: str) -> bool:
-    """Whether the law is violated in this trial."""
-    return any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
-
-
 def always() -> bool:
     """No limit."""
     return True
@@ -63,7 +57,7 @@ def shows(
         if not more():
             return None
         trial = run_trial(lab, target, schedule, origin="shrink", laws=judged)
-        if violates(trial, law):
+        if trial.violates(law):
             return trial
     return None
 

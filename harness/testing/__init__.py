@@ -13,12 +13,10 @@ import json
 from collections.abc import Iterable
 from typing import Self
 
-from ..history import Event, Recorder
+from ..history import MS, Event, Recorder
 from ..judging.judge import Judge
 from ..judging.law import Law
 from ..judging.verdict import Judgement, Verdict
-
-MS = 1_000_000
 
 
 class History:

@@ -15,12 +15,11 @@ from itertools import count
 from typing import NamedTuple
 
 from pairproof.harness.errors import Unable, UsageError
-from pairproof.harness.history import Recorder
+from pairproof.harness.history import MS, Recorder
 from pairproof.harness.ports import Effect, Lab, Target
 from pairproof.harness.trials.schedule import Args
 
 SOURCE, COPY, LINK = "master", "slave", "ha"
-MS = 1_000_000
 LATENCY_MS, PATIENCE_MS, SETTLE_MS = 5, 200, 2_000
 BUGS = {
     "early": "The source promises for a copy that has not answered.",

@@ -8,7 +8,7 @@ as ended at once, so laws excuse the disturbance of the attempt.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from reprlib import repr as short
 from typing import Any, NamedTuple
 
@@ -243,16 +243,18 @@ def run_trial(
     origin: str = "replay",
     laws: Iterable[type[Law]] | None = None,
     known: Iterable[Deviation] | None = None,
+    opened: Callable[[Session], None] = lambda session: None,
 ) -> Trial:
     """Execute a schedule from warm-up to the final audit and judge it by ``laws`` (default: all).
 
-    ``known``: the deviations to sort out (default: the target's). LabError if the lab fails; its ``trial`` has the
-    events until then.
+    ``known``: the deviations to sort out (default: the target's). ``opened`` gets the lab's session. LabError if the
+    lab fails; its ``trial`` has the events until then.
     """
     schedule = schedule._replace(settings=resolve.under(target, schedule.settings))
     session = lab.open(target, target.settings(schedule.settings), schedule.seed)
     failed: LabError | None = None
     try:
+        opened(session)
         interpreter = Interpreter(session, resolve.faults())
         session.warm_up()
         for op in schedule.ops:

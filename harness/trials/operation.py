@@ -6,10 +6,11 @@ rules, for scenarios and for pages. A third party registers its own under the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+from ..errors import UsageError
 from .schedule import Args, Scalar
 
 INT_MAX = 2**31 - 1
@@ -58,6 +59,16 @@ def text(
     return Argument(str, drawn=drawn, usual=usual, check=check)
 
 
+def one_of(names: Collection[str], sentence: str) -> Callable[[object], None]:
+    """The check of a text that is one of these names; ``sentence``: the beginning of the error, with the names."""
+
+    def check(value: object) -> None:
+        if value not in names:
+            raise UsageError(f"{sentence}, not {value!r}")
+
+    return check
+
+
 class Drawn(NamedTuple):
     whole: bool = False
     """Only in cluster trials, which have a name server."""
@@ -95,6 +106,8 @@ class Operation:
     name: ClassVar[str]
     needs: ClassVar[type | None] = None
     """The ability of a session that it needs (a ``Can...`` protocol); None: every session can do it."""
+    act: ClassVar[Callable[..., object]]
+    """The method of this ability that starts it and gets its arguments in order, unless :meth:`do` is overridden."""
     arguments: ClassVar[Mapping[str, Argument]] = {}
     """Its required arguments, in drawing and writing order."""
     carries_fault: ClassVar[bool] = False
@@ -119,7 +132,7 @@ class Operation:
 
     def do(self, running: Running, args: Args) -> None:
         """Start it, and return at once. Raises Unable if the lab cannot do it on this machine."""
-        raise NotImplementedError
+        getattr(running.able, type(self).act.__name__)(*self.completed(args).values())
 
 
 def optional(arguments: Mapping[str, Argument]) -> Mapping[str, Argument]:

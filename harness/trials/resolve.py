@@ -264,19 +264,20 @@ def system_of(target: Target) -> System:
     return system(str(getattr(target, "system", "")))
 
 
+def _every(group: str) -> dict[str, Any]:
+    return {name: registry.find(group, name) for name in sorted(registry.names(group), key=drawn_as)}
+
+
 @cache
 def faults() -> dict[str, Fault]:
     """Every registered fault by name."""
-    return {name: cast(Fault, registry.find("faults", name)) for name in sorted(registry.names("faults"), key=drawn_as)}
+    return _every("faults")
 
 
 @cache
 def operations() -> dict[str, Operation]:
     """Every registered operation by name."""
-    return {
-        name: cast(Operation, registry.find("operations", name))
-        for name in sorted(registry.names("operations"), key=drawn_as)
-    }
+    return _every("operations")
 
 
 @contextmanager

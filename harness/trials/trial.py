@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..exploration.coverage_table import CoverageTable
 from ..exploration.losses import Loss
 from ..history import Event
-from ..judging.verdict import Judgement
+from ..judging.verdict import Judgement, Verdict
 from ..texts.wording import counted
 from .schedule import Args, Schedule
 
@@ -65,6 +65,14 @@ class Trial(NamedTuple):
     """Why the target or an operation refused a drawn schedule; empty if it was played."""
     took_s: float = 0.0
     """The duration in a real-time lab."""
+
+    @property
+    def violated(self) -> list[Judgement]:
+        """The judgements of violated laws, in the order of the laws."""
+        return [each for each in self.judgements if each.verdict is Verdict.VIOLATED]
+
+    def violates(self, law: str) -> bool:
+        return any(each.law == law for each in self.violated)
 
 
 def not_played(origin: str, schedule: Schedule, why: Exception) -> Trial:

@@ -73,13 +73,10 @@ class Executed(NamedTuple):
 
     def broken(self) -> list[Judgement]:
         """The violated laws of the shown execution."""
-        return _violated(self.shown)
+        return self.shown.violated
 
     def times(self, law: str) -> int:
-        return sum(
-            any(each.law == law and each.verdict is Verdict.VIOLATED for each in trial.judgements)
-            for trial in self.trials
-        )
+        return sum(trial.violates(law) for trial in self.trials)
 
 
 def write_up(done: Executed) -> WriteUp:
@@ -204,7 +201,7 @@ def _whereabouts(done: Executed) -> Iterator[Block]:
 
 
 def _repeats(done: Executed) -> Iterator[Block]:
-    laws = dict.fromkeys((done.finding.law, *(each.law for trial in done.trials for each in _violated(trial))))
+    laws = dict.fromkeys((done.finding.law, *(each.law for trial in done.trials for each in trial.violated)))
     told = "These executions were made for this page, in turn, each on empty stores."
     yield Text(told if not done.lab.deterministic else f"{told} In this lab every execution is the same.")
     rows = [(law, f"{done.times(law)} of {len(done.trials)}", _otherwise(done, law)) for law in laws]
@@ -221,10 +218,6 @@ def _otherwise(done: Executed, law: str) -> str:
     judged = [each for trial in done.trials for each in trial.judgements if each.law == law]
     others = [each.doubt or str(each.verdict) for each in judged if each.verdict is not Verdict.VIOLATED]
     return "; ".join(f"{others.count(each)} × {each.replace('-', ' ')}" for each in dict.fromkeys(others))
-
-
-def _violated(trial: Trial) -> list[Judgement]:
-    return [each for each in trial.judgements if each.verdict is Verdict.VIOLATED]
 
 
 def _again(done: Executed) -> Iterator[Block]:

@@ -27,6 +27,14 @@ from ..wire.remoting import SUCCESS, Command
 from .asking import ask, unreadable
 
 _Value = TypeVar("_Value")
+TABLES: Mapping[type, int] = {
+    TopicConfigs: RequestCode.GET_ALL_TOPIC_CONFIG,
+    SubscriptionGroups: RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG,
+    ConsumerOffsets: RequestCode.GET_ALL_CONSUMER_OFFSET,
+    DelayOffsets: RequestCode.GET_ALL_DELAY_OFFSET,
+    ClusterInfo: RequestCode.GET_BROKER_CLUSTER_INFO,
+}
+"""The request of each kind of table."""
 Read = Callable[[Outcome, _Value | None], None]
 
 
@@ -60,29 +68,9 @@ def delete_group(calls: Calls, address: str, group: str, progress: bool, done: D
     ask(calls, address, RequestCode.DELETE_SUBSCRIPTIONGROUP, {"groupName": group, "removeOffset": progress}, done)
 
 
-def topics(calls: Calls, address: str, done: Read[TopicConfigs]) -> None:
-    """All topics of a broker, with their data version (21)."""
-    _table(calls, address, RequestCode.GET_ALL_TOPIC_CONFIG, TopicConfigs, done)
-
-
-def groups(calls: Calls, address: str, done: Read[SubscriptionGroups]) -> None:
-    """All consumer groups of a broker, with their data version (201)."""
-    _table(calls, address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, SubscriptionGroups, done)
-
-
-def offsets(calls: Calls, address: str, done: Read[ConsumerOffsets]) -> None:
-    """The progress of all groups on a broker (43)."""
-    _table(calls, address, RequestCode.GET_ALL_CONSUMER_OFFSET, ConsumerOffsets, done)
-
-
-def delay_offsets(calls: Calls, address: str, done: Read[DelayOffsets]) -> None:
-    """Delivery progress of delayed messages, by level (45)."""
-    _table(calls, address, RequestCode.GET_ALL_DELAY_OFFSET, DelayOffsets, done)
-
-
-def cluster(calls: Calls, name_server: str, done: Read[ClusterInfo]) -> None:
-    """All brokers of a name server (106)."""
-    _table(calls, name_server, RequestCode.GET_BROKER_CLUSTER_INFO, ClusterInfo, done)
+def table(calls: Calls, address: str, kind: type[_Value], done: Read[_Value]) -> None:
+    """A whole table, one of :data:`TABLES`, from a broker or a name server."""
+    ask(calls, address, TABLES[kind], {}, _reading(lambda answer: beans.decode(kind, answer.body), done))
 
 
 def query_offset(calls: Calls, address: str, group: str, queue: MessageQueue, done: Read[int]) -> None:
@@ -99,10 +87,6 @@ def min_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int])
 def max_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int]) -> None:
     """The offset of a queue's next message (30)."""
     _offset(calls, address, RequestCode.GET_MAX_OFFSET, {"topic": queue.topic, "queueId": queue.queue_id}, done)
-
-
-def _table(calls: Calls, address: str, code: int, kind: type[_Value], done: Read[_Value]) -> None:
-    ask(calls, address, code, {}, _reading(lambda answer: beans.decode(kind, answer.body), done))
 
 
 def _offset(calls: Calls, address: str, code: int, values: Mapping[str, Any], done: Read[int]) -> None:

@@ -42,9 +42,11 @@ class Client(CallingNode):
 
     def send(
         self, address: str, topic: str, queue_id: int, body: bytes, properties: str, done: Done, flag: int = 0,
-        sys_flag: int = 0,
+        sys_flag: int = 0, batch: bool = False,
     ) -> None:  # fmt: skip
-        """Send one message. ``flag``: the application's, stored unchanged; ``sys_flag``: 1 if compressed."""
+        """Send one message, or with ``batch`` the batch in ``body``. ``flag``: the application's, stored unchanged;
+        ``sys_flag``: 1 if compressed.
+        """
         opaque = self.calls.next_opaque()
         frame = remoting.send_request(
             opaque,
@@ -56,24 +58,14 @@ class Client(CallingNode):
             properties=properties,
             flag=flag,
             sys_flag=sys_flag,
+            batch=batch,
         )
         self.calls.call_frame(address, opaque, frame, done, self.send_timeout_ns)
 
     def send_batch(
         self, address: str, topic: str, queue_id: int, items: Iterable[BatchItem], properties: str, done: Done
     ) -> None:
-        opaque = self.calls.next_opaque()
-        frame = remoting.send_request(
-            opaque,
-            producer_group=GROUP,
-            topic=topic,
-            queue_id=queue_id,
-            born_ms=self.io.wall_ms(),
-            body=encode_batch(items),
-            properties=properties,
-            batch=True,
-        )
-        self.calls.call_frame(address, opaque, frame, done, self.send_timeout_ns)
+        self.send(address, topic, queue_id, encode_batch(items), properties, done, batch=True)
 
     def end_transaction(
         self, address: str, message: str, half: tuple[int, int], decision: int, done: Done
@@ -109,9 +101,6 @@ class Client(CallingNode):
             tags=tags,
         )
         self.calls.call_frame(address, opaque, frame, done)
-
-    def on_start(self) -> None:
-        """Nothing happens before the first call."""
 
     def on_stop(self) -> None:
         self.alarms.cancel_all()

@@ -23,7 +23,7 @@ from ..wire.headers import RequestCode
 from ..wire.remoting import Command
 from .asking import ask
 from .instance import ClientInstance
-from .listener import Listener, NullListener
+from .listener import Listener
 from .process_queue import Shared
 from .progress import COMMIT_EVERY_NS, Progress
 from .pulling import Pulling
@@ -56,7 +56,7 @@ class Consumer(ClientInstance):
         if settings.fails is not None:
             settings = settings._replace(topics={**settings.topics, retry_topic(settings.group): ALL})
         self.settings = settings
-        self.listener: Listener = listener or NullListener()
+        self.listener = listener or Listener()
         self.shared = Shared(io, settings, self.listener, self.calls, self.routes, self.alarms)
         self.subscriptions = Subscriptions(settings.topics, io.wall_ms())
         self.offsets = self.progress_class(self.shared)

@@ -1,18 +1,13 @@
-"""Base of clients: a node that only calls others; see :class:`pairproof.reference.ports.Node`. Subclasses define start,
-end and timers.
+"""Base of clients: a node that only calls others; see :class:`pairproof.reference.ports.Node`. It does not listen, and
+has no disk. Subclasses define start, end and timers.
 """
 
-from collections.abc import Hashable
-
 from ..core.calls import Calls
-from ..ports import Conn
+from ..ports import Conn, Node
 
 
-class CallingNode:
+class CallingNode(Node):
     calls: Calls
-
-    def on_accepted(self, conn: Conn, port: str) -> None:
-        """Never called: a client does not listen."""
 
     def on_connected(self, address: str, conn: Conn) -> None:
         self.calls.on_connected(address, conn)
@@ -28,6 +23,3 @@ class CallingNode:
 
     def on_closed(self, conn: Conn) -> None:
         self.calls.on_closed(conn)
-
-    def on_flushed(self, token: Hashable) -> None:
-        """Never called: a client has no disk."""

@@ -273,7 +273,7 @@ class Producer(ClientInstance):
         values = {"clientID": self.settings.client_id, "producerGroup": self.settings.group}
         fields = headers.encode_request(RequestCode.UNREGISTER_CLIENT, values)
         for address in self.routes.addresses(masters_only=True) if not self.over else ():
-            if self.calls.expects(address):
+            if address in self.calls.lines:
                 self.calls.send_oneway(address, RequestCode.UNREGISTER_CLIENT, fields)
         super().on_stop()
 

@@ -13,6 +13,7 @@ failures delay a pull.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -53,18 +54,15 @@ class _Pull(NamedTuple):
     began: int
 
 
+@dataclass(eq=False)
 class Pulling:
     """The pulls of one consumer. ``corrected``: the queue's progress was corrected, and it must be assigned again."""
 
-    def __init__(
-        self, shared: Shared, subscriptions: Subscriptions, sending_back: SendingBack,
-        corrected: Callable[[ProcessQueue], None],
-    ) -> None:  # fmt: skip
-        self.shared = shared
-        self.subscriptions = subscriptions
-        self.sending_back = sending_back
-        self.corrected = corrected
-        self.suggested: dict[MessageQueue, int] = {}
+    shared: Shared
+    subscriptions: Subscriptions
+    sending_back: SendingBack
+    corrected: Callable[[ProcessQueue], None]
+    suggested: dict[MessageQueue, int] = field(default_factory=dict)
 
     def wanted(self, queue: MessageQueue) -> int:
         """The broker id for the next pull: RocketMQ's recalculatePullFromWhichNode."""

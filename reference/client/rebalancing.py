@@ -10,6 +10,7 @@ RebalanceService, RebalanceImpl, AllocateMessageQueueAveragely, MQClientInstance
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -44,32 +45,25 @@ def allocate(client_id: str, queues: Sequence[_Queue], clients: Sequence[str]) -
     return list(queues[start : start + size + (at < larger)])
 
 
+@dataclass(eq=False)
 class Rebalancing:
     """Takes queues and gives them up. ``beat``: send heartbeats; ``emptied``: all is given up after :meth:`leave`."""
 
-    def __init__(
-        self,
-        shared: Shared,
-        progress: Progress,
-        locking: QueueLocking,
-        beat: Callable[[], None],
-        emptied: Callable[[], None],
-    ) -> None:
-        self.shared = shared
-        self.progress = progress
-        self.locking = locking
-        self.beat = beat
-        self.emptied = emptied
-        self.pulling: Pulling
-        self.leaving = False
-        self._at: int | None = None
-        self._last: int | None = None
-        self._turn = 0
-        self._asking: dict[str, bool] = {}
-        """Topics whose list is requested, and whether to request it again afterwards."""
-        self._wanted: dict[str, set[MessageQueue]] = {}
-        self._taking: set[MessageQueue] = set()
-        self._releasing: dict[MessageQueue, ProcessQueue] = {}
+    shared: Shared
+    progress: Progress
+    locking: QueueLocking
+    beat: Callable[[], None]
+    emptied: Callable[[], None]
+    pulling: Pulling = field(init=False)
+    leaving: bool = False
+    _at: int | None = None
+    _last: int | None = None
+    _turn: int = 0
+    _asking: dict[str, bool] = field(default_factory=dict)
+    """Topics whose list is requested, and whether to request it again afterwards."""
+    _wanted: dict[str, set[MessageQueue]] = field(default_factory=dict)
+    _taking: set[MessageQueue] = field(default_factory=set)
+    _releasing: dict[MessageQueue, ProcessQueue] = field(default_factory=dict)
 
     def share(self, topic: str, clients: Sequence[str]) -> list[MessageQueue]:
         return allocate(self.shared.settings.client_id, self.shared.routes.readable(topic), clients)

@@ -8,11 +8,13 @@ topicRouteData2TopicSubscribeInfo).
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from ..core.calls import Calls, Outcome
 from ..ports import Effects
+from ..wire.bodies import READ, WRITE
 from ..wire.bodies_client import MessageQueue
 from ..wire.bodies_route import TopicRouteData
 from ..wire.headers import RequestCode
@@ -21,8 +23,6 @@ from .asking import ask, body_of
 from .settings import SECOND
 
 MASTER_ID = 0
-PERM_READ = 4
-PERM_WRITE = 2
 REFRESH_REST_NS = 3 * SECOND
 """Least time between refreshes of a topic's route because of failed calls."""
 MAX_BROKERS = 1_000
@@ -53,29 +53,23 @@ def choose(addresses: Mapping[int, str], wanted: int, only_this: bool = False) -
     return next((Choice(each, addresses[each]) for each in candidates if each in addresses), None)
 
 
+@dataclass(eq=False)
 class Routes:
     """The routes of one client. ``learned`` is called for each answer, with the topic and its route or None."""
 
-    def __init__(
-        self,
-        io: Effects,
-        calls: Calls,
-        name_servers: tuple[str, ...],
-        learned: Callable[[str, TopicRouteData | None], None],
-    ) -> None:
-        self.io = io
-        self.calls = calls
-        self.name_servers = name_servers
-        self.learned = learned
-        self.closed = False
-        self.topics: dict[str, TopicRouteData] = {}
-        self.brokers: dict[str, Mapping[int, str]] = {}
-        self._versions: dict[str, int] = {}
-        self._readable: dict[str, list[MessageQueue]] = {}
-        self._writable: dict[str, list[MessageQueue]] = {}
-        self._server = 0
-        self._requested_at: dict[str, int] = {}
-        self._waiting: dict[str, list[Callable[[], None]]] = {}
+    io: Effects
+    calls: Calls
+    name_servers: tuple[str, ...]
+    learned: Callable[[str, TopicRouteData | None], None]
+    closed: bool = False
+    topics: dict[str, TopicRouteData] = field(default_factory=dict)
+    brokers: dict[str, Mapping[int, str]] = field(default_factory=dict)
+    _versions: dict[str, int] = field(default_factory=dict)
+    _readable: dict[str, list[MessageQueue]] = field(default_factory=dict)
+    _writable: dict[str, list[MessageQueue]] = field(default_factory=dict)
+    _server: int = 0
+    _requested_at: dict[str, int] = field(default_factory=dict)
+    _waiting: dict[str, list[Callable[[], None]]] = field(default_factory=dict)
 
     def choose(self, broker_name: str, wanted: int, only_this: bool = False) -> Choice | None:
         found = choose(self.brokers.get(broker_name, {}), wanted, only_this)
@@ -97,7 +91,7 @@ class Routes:
     def readable(self, topic: str) -> list[MessageQueue]:
         if topic not in self._readable and topic in self.topics:
             queues = self.topics[topic].queue_datas
-            counts = [(each.broker_name, each.read_queue_nums) for each in queues if each.perm & PERM_READ]
+            counts = [(each.broker_name, each.read_queue_nums) for each in queues if each.perm & READ]
             self._readable[topic] = _queues(topic, counts)
         return self._readable.get(topic, [])
 
@@ -107,7 +101,7 @@ class Routes:
             counts = [
                 (each.broker_name, each.write_queue_nums)
                 for each in queues
-                if each.perm & PERM_WRITE and MASTER_ID in self.brokers.get(each.broker_name, {})
+                if each.perm & WRITE and MASTER_ID in self.brokers.get(each.broker_name, {})
             ]
             self._writable[topic] = _queues(topic, counts)
         return self._writable.get(topic, [])

@@ -10,9 +10,8 @@ The parts are class attributes, so that a subclass can replace exactly one decis
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, ClassVar
 
-from ..errors import CodecError
-from ..ports import MS, Conn, Effects, Watcher
-from ..wire import headers, remoting
+from ..ports import MS, Conn, Effects, Node, Watcher
+from ..wire import remoting
 from ..wire.headers import RequestCode
 from ..wire.record import Record
 from ..wire.remoting import Command
@@ -29,18 +28,18 @@ from .ha_slave import HaSlave
 from .metadata_sync import MetadataSync
 from .parts import Parts
 from .processors.administration import Administration
-from .processors.limits import check_body
 from .processors.members import Members
 from .processors.progress import Progress
 from .processors.pulling import Pulling
 from .processors.queries import Queries
 from .processors.send_back import SendBack
 from .processors.sending import Sending
+from .processors.statistics import Statistics
 from .processors.transactions import Transactions
 from .puts import Puts
 from .queue_locks import QueueLocks
 from .registration import Registration
-from .requests import Handler, Request
+from .requests import Handler, serve
 from .retention import Retention
 from .store import MessageStore
 from .subscription_groups import GroupTable
@@ -51,7 +50,7 @@ CLIENTS = ("clients", None)
 CONFIG = "config"
 
 
-class Broker:
+class Broker(Node):
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     store_class: ClassVar[type[MessageStore]] = MessageStore
     master_class: ClassVar[type[HaMaster]] = HaMaster
@@ -67,6 +66,7 @@ class Broker:
     progress_class: ClassVar[type[Progress]] = Progress
     members_class: ClassVar[type[Members]] = Members
     administration_class: ClassVar[type[Administration]] = Administration
+    statistics_class: ClassVar[type[Statistics]] = Statistics
     queries_class: ClassVar[type[Queries]] = Queries
     transactions_class: ClassVar[type[Transactions]] = Transactions
     registration_class: ClassVar[type[Registration]] = Registration
@@ -86,24 +86,12 @@ class Broker:
         self.parts = self._make_parts()
         self.sending = self.sending_class(self.parts)
         self.pulling = self.pulling_class(self.parts)
-        self.progress = self.progress_class(self.parts)
         self.members = self.members_class(self.parts)
-        self.administration = self.administration_class(self.parts)
-        self.queries = self.queries_class(self.parts)
         self.registration = self.registration_class(self.parts, self._found_master)
         self.sync = self.sync_class(self.parts, self.registration.topics_changed)
         self.delivery = self.delivery_class(self.parts)
         self.retention = self.retention_class(self.store, config, io, self.expire)
-        self.handlers: Mapping[int, Handler] = {
-            **self.sending.handlers,
-            **self.send_back_class(self.parts).handlers,
-            **self.pulling.handlers,
-            **self.progress.handlers,
-            **self.members.handlers,
-            **self.administration.handlers,
-            **self.queries.handlers,
-            **self.transactions_class(self.parts).handlers,
-        }
+        self.handlers = self._handlers()
         self._timers: Mapping[str, Callable[[Any], None]] = {
             "flush": self.store.on_timer,
             "flush-timeout": self.store.on_timer,
@@ -124,20 +112,14 @@ class Broker:
     def _make_parts(self) -> Parts:
         config, io = self.config, self.io
         disk, wall = io.disk, io.wall_ms
-        topics = self.topics_class(
-            disk, wall, cluster=config.brokerClusterName, broker=config.brokerName,
-            auto_create=config.autoCreateTopicEnable, default_queues=config.defaultTopicQueueNums,
-        )  # fmt: skip
         return Parts(
             config=config,
             io=io,
             watcher=self.watcher,
             store=self.store,
             puts=self.puts_class(config, self.store, self.ha),
-            topics=topics,
-            groups=self.groups_class(
-                disk, wall, auto_create=config.autoCreateSubscriptionGroup, keeps=not config.is_slave
-            ),
+            topics=self.topics_class(disk, wall, config),
+            groups=self.groups_class(disk, wall, config),
             offsets=self.offsets_class(disk),
             delay_offsets=DelayOffsets(disk),
             clients=ClientTable(),
@@ -146,9 +128,47 @@ class Broker:
             calls=Calls(io),
         )
 
-    @property
-    def recovery(self) -> str:
-        return self.store.recovery
+    def _handlers(self) -> Mapping[int, Handler]:
+        parts, members = self.parts, self.members
+        progress, queries = self.progress_class(parts), self.queries_class(parts)
+        administration, statistics = self.administration_class(parts), self.statistics_class(parts)
+        return {
+            RequestCode.SEND_MESSAGE: self.sending.on_send,
+            RequestCode.SEND_MESSAGE_V2: self.sending.on_send,
+            RequestCode.SEND_BATCH_MESSAGE: self.sending.on_send,
+            RequestCode.CONSUMER_SEND_MSG_BACK: self.send_back_class(parts).on_send_back,
+            RequestCode.END_TRANSACTION: self.transactions_class(parts).on_end,
+            RequestCode.PULL_MESSAGE: self.pulling.on_pull,
+            RequestCode.QUERY_MESSAGE: queries.on_query,
+            RequestCode.VIEW_MESSAGE_BY_ID: queries.on_view,
+            RequestCode.QUERY_CONSUMER_OFFSET: progress.on_query,
+            RequestCode.UPDATE_CONSUMER_OFFSET: progress.on_update,
+            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: progress.on_search,
+            RequestCode.GET_MAX_OFFSET: progress.on_max,
+            RequestCode.GET_MIN_OFFSET: progress.on_min,
+            RequestCode.GET_EARLIEST_MSG_STORETIME: progress.on_earliest,
+            RequestCode.HEART_BEAT: members.on_heartbeat,
+            RequestCode.UNREGISTER_CLIENT: members.on_unregister,
+            RequestCode.GET_CONSUMER_LIST_BY_GROUP: members.on_consumer_ids,
+            RequestCode.GET_CONSUMER_CONNECTION_LIST: members.on_consumers,
+            RequestCode.GET_PRODUCER_CONNECTION_LIST: members.on_producers,
+            RequestCode.LOCK_BATCH_MQ: members.on_lock,
+            RequestCode.UNLOCK_BATCH_MQ: members.on_unlock,
+            RequestCode.UPDATE_AND_CREATE_TOPIC: administration.on_put_topic,
+            RequestCode.DELETE_TOPIC_IN_BROKER: administration.on_delete_topic,
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: administration.on_put_group,
+            RequestCode.DELETE_SUBSCRIPTIONGROUP: administration.on_delete_group,
+            RequestCode.UPDATE_BROKER_CONFIG: administration.on_put_config,
+            RequestCode.GET_BROKER_CONFIG: administration.on_config,
+            RequestCode.GET_BROKER_RUNTIME_INFO: statistics.on_runtime_info,
+            RequestCode.GET_TOPIC_STATS_INFO: statistics.on_topic,
+            RequestCode.GET_CONSUME_STATS: statistics.on_group,
+            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: statistics.on_consumers,
+            RequestCode.GET_ALL_TOPIC_CONFIG: lambda request: request.answer(body=parts.topics.encode()),
+            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: lambda request: request.answer(body=parts.groups.encode()),
+            RequestCode.GET_ALL_CONSUMER_OFFSET: lambda request: request.answer(body=parts.offsets.encode()),
+            RequestCode.GET_ALL_DELAY_OFFSET: lambda request: request.answer(body=parts.delay_offsets.encode()),
+        }
 
     def on_start(self) -> None:
         self.store.start()
@@ -217,36 +237,28 @@ class Broker:
             self.replica.on_lost()
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        if conn is self.replica.conn:
-            if self.replica.on_bytes(data):
-                self.store.dispatch()
-                self.store.flusher.grown()
-        elif conn in self.peers:
-            self.peers.feed(conn, data)
-        elif conn in self.parts.calls:
-            self.parts.calls.on_bytes(conn, data)
-        else:
-            self.ha.on_bytes(conn, data)
+        if conn is not self.replica.conn:
+            self._owner(conn).on_bytes(conn, data)
+        elif self.replica.on_bytes(data):
+            self.store.dispatch()
+            self.store.flusher.grown()
 
     def on_writable(self, conn: Conn) -> None:
         if conn is self.replica.conn:
             self.replica.on_writable()
-        elif conn in self.peers:
-            self.peers.writable(conn)
-        elif conn in self.parts.calls:
-            self.parts.calls.on_writable(conn)
         else:
-            self.ha.on_writable(conn)
+            self._owner(conn).on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
         if conn is self.replica.conn:
             self.replica.on_lost()
-        elif conn in self.peers:
-            self.peers.closed(conn)
-        elif conn in self.parts.calls:
-            self.parts.calls.on_closed(conn)
         else:
-            self.ha.on_closed(conn)
+            self._owner(conn).on_closed(conn)
+
+    def _owner(self, conn: Conn) -> CommandPeers | Calls | HaMaster:
+        if conn in self.peers:
+            return self.peers
+        return self.parts.calls if conn in self.parts.calls else self.ha
 
     def on_timer(self, key: Hashable) -> None:
         assert isinstance(key, tuple)
@@ -279,11 +291,7 @@ class Broker:
             peers.answer(conn, command, remoting.REQUEST_CODE_NOT_SUPPORTED, remark=remark)
             return
         version, permission = self.parts.topics.version, self.parts.config.brokerPermission
-        try:
-            check_body(command)
-            handler(Request(peers, conn, command, headers.decode_request(command)))
-        except CodecError as why:
-            peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
+        serve(handler, peers, conn, command)
         if self.parts.topics.version is not version or self.parts.config.brokerPermission != permission:
             self.registration.topics_changed()
         self._arm_sweeps()

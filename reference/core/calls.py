@@ -6,6 +6,7 @@ as brokers do, go to ``on_request``. Source: NettyRemotingClient.
 """
 
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import CodecError
@@ -38,18 +39,16 @@ class Outcome(NamedTuple):
 Done = Callable[[Outcome], None]
 
 
+@dataclass(slots=True, eq=False)
 class _Line:
     """One connection and its calls by opaque. ``queued``: frames that wait for the connection."""
 
-    __slots__ = ("address", "calls", "conn", "queued", "reader", "unsent")
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-        self.conn: Conn = None
-        self.reader = CommandReader()
-        self.calls: dict[int, Done] = {}
-        self.queued: dict[int, bytes] = {}
-        self.unsent = bytearray()
+    address: str
+    conn: Conn = None
+    reader: CommandReader = field(default_factory=CommandReader)
+    calls: dict[int, Done] = field(default_factory=dict)
+    queued: dict[int, bytes] = field(default_factory=dict)
+    unsent: bytearray = field(default_factory=bytearray)
 
 
 class Calls:
@@ -67,9 +66,6 @@ class Calls:
 
     def __contains__(self, conn: Conn) -> bool:
         return conn in self.by_conn
-
-    def expects(self, address: str) -> bool:
-        return address in self.lines
 
     def connects_to(self, address: str) -> bool:
         line = self.lines.get(address)

@@ -8,6 +8,7 @@ command for :data:`IDLE_NS`. Source: NettyRemotingServer; the limits on memory a
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from ..errors import CodecError
 from ..ports import Conn, Effects
@@ -18,6 +19,7 @@ from .unsent import send_on
 MAX_PEERS = 1_000
 IDLE_NS = 90 * 1_000_000_000
 """Clients send heartbeats every 30 s, brokers register as often; a slave fetches tables at least every 60 s."""
+NEVER = -IDLE_NS
 MAX_UNSENT = 4 * 1024 * 1024
 MAX_HELD = 2 * remoting.MAX_FRAME
 MAX_HELD_BY_ALL = 8 * remoting.MAX_FRAME
@@ -43,80 +45,42 @@ class HeldBytes:
         return next(iter(self.sizes))
 
 
-class Seats:
-    """The open connections in the order in which they make room."""
-
-    def __init__(self) -> None:
-        # In order of connecting, and of the last command.
-        self.silent: dict[Conn, None] = {}
-        self.active: dict[Conn, int] = {}
-
-    def __len__(self) -> int:
-        return len(self.silent) + len(self.active)
-
-    def take(self, conn: Conn) -> None:
-        self.silent[conn] = None
-
-    def received(self, conn: Conn, now: int) -> None:
-        self.silent.pop(conn, None)
-        self.active.pop(conn, None)
-        self.active[conn] = now
-
-    def leave(self, conn: Conn) -> None:
-        self.silent.pop(conn, None)
-        self.active.pop(conn, None)
-
-    def idle(self, now: int) -> Conn | None:
-        """The connection that makes room; None if none is idle."""
-        if self.silent:
-            return next(iter(self.silent))
-        conn, last = next(iter(self.active.items()))
-        return conn if now - last >= IDLE_NS else None
-
-
+@dataclass(eq=False)
 class CommandPeers:
     """The open connections of one node. ``on_gone`` is called for each that ends; every answer carries ``version``."""
 
-    def __init__(
-        self,
-        io: Effects,
-        on_command: Callable[[Conn, Command], None],
-        on_gone: Callable[[Conn], None],
-        version: int = remoting.VERSION,
-    ) -> None:
-        self.io = io
-        self.version = version
-        self.on_command = on_command
-        self.on_gone = on_gone
-        self._readers: dict[Conn, CommandReader] = {}
-        self._seats = Seats()
-        self._unsent: dict[Conn, bytearray] = {}
-        self._unsent_sizes = HeldBytes()
-        self._held = HeldBytes()
-        self._feeds = False
-        # An ordered set.
-        self._later: dict[Callable[[], None], None] = {}
+    io: Effects
+    on_command: Callable[[Conn, Command], None]
+    on_gone: Callable[[Conn], None]
+    version: int = remoting.VERSION
+    _readers: dict[Conn, CommandReader] = field(default_factory=dict)
+    _last: dict[Conn, int] = field(default_factory=dict)
+    """When each sent its last command, ns."""
+    _unsent: dict[Conn, bytearray] = field(default_factory=dict)
+    _unsent_sizes: HeldBytes = field(default_factory=HeldBytes)
+    _held: HeldBytes = field(default_factory=HeldBytes)
+    _feeds: bool = False
+    # An ordered set.
+    _later: dict[Callable[[], None], None] = field(default_factory=dict)
 
     def __contains__(self, conn: Conn) -> bool:
         return conn in self._readers
-
-    def __len__(self) -> int:
-        return len(self._readers)
 
     def accept(self, conn: Conn) -> None:
         if len(self._readers) >= MAX_PEERS and not self.make_room():
             self.io.close(conn)
             return
         self._readers[conn] = CommandReader()
-        self._seats.take(conn)
+        self._last[conn] = NEVER
 
     def make_room(self) -> bool:
-        idle = self._seats.idle(self.io.now())
-        if idle is not None:
-            self.drop(idle)
-        return idle is not None
+        oldest = min(self._last, key=self._last.__getitem__)
+        is_idle = self.io.now() - self._last[oldest] >= IDLE_NS
+        if is_idle:
+            self.drop(oldest)
+        return is_idle
 
-    def feed(self, conn: Conn, data: bytes) -> None:
+    def on_bytes(self, conn: Conn, data: bytes) -> None:
         self._feeds = True
         self._feed(conn, data)
         self._feeds = False
@@ -144,7 +108,7 @@ class CommandPeers:
                     break
                 if not got_on:
                     got_on = True
-                    self._seats.received(conn, self.io.now())
+                    self._last[conn] = self.io.now()
                 self.on_command(conn, command)
                 if conn not in self._readers:
                     return
@@ -157,7 +121,7 @@ class CommandPeers:
         while self._held.total > MAX_HELD_BY_ALL:
             self.drop(self._held.oldest)
 
-    def writable(self, conn: Conn) -> None:
+    def on_writable(self, conn: Conn) -> None:
         unsent = self._unsent.get(conn)
         if unsent is None:
             return
@@ -165,7 +129,7 @@ class CommandPeers:
         self._unsent_sizes.note(conn, len(unsent), taken > 0)
         if not unsent:
             del self._unsent[conn]
-            self.feed(conn, b"")
+            self.on_bytes(conn, b"")
 
     def answer(
         self,
@@ -206,15 +170,15 @@ class CommandPeers:
     def drop(self, conn: Conn) -> None:
         if conn in self._readers:
             self.io.close(conn)
-            self.closed(conn)
+            self.on_closed(conn)
 
     def drop_all(self) -> None:
         for conn in list(self._readers):
             self.drop(conn)
 
-    def closed(self, conn: Conn) -> None:
+    def on_closed(self, conn: Conn) -> None:
         if self._readers.pop(conn, None) is not None:
-            self._seats.leave(conn)
+            del self._last[conn]
             self._unsent.pop(conn, None)
             self._unsent_sizes.note(conn, 0, True)
             self._held.note(conn, 0, True)

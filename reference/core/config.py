@@ -20,8 +20,8 @@ from ipaddress import IPv4Address
 from typing import Any
 
 from ..errors import ConfigError
+from ..wire.bodies import INHERIT, READ, WRITE
 from .delay import DEFAULT_LEVELS, parse_levels
-from .topics import INHERIT, READ, WRITE
 from .versions import VERSIONS, Version
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER", "SLAVE")
@@ -147,14 +147,6 @@ class BrokerConfig:
     @property
     def ha_port(self) -> int:
         return (self.haListenPort if self.version.obeys_ha_port else 0) or self.listenPort + 1
-
-    @property
-    def takes_sends(self) -> bool:
-        return bool(self.brokerPermission & WRITE)
-
-    @property
-    def serves_pulls(self) -> bool:
-        return bool(self.brokerPermission & READ)
 
     @property
     def is_slave(self) -> bool:

@@ -6,16 +6,20 @@ replaces the backup (in RocketMQ any X does): otherwise two fast saves and a mac
 cannot be read, perhaps from another version of RocketMQ, becomes ``X.unreadable`` before it is replaced.
 
 The caller flushes ``names`` after a save and reports the end of that flush. Later saves may be lost in a machine crash.
-RocketMQ does not flush these files. Left out: the content.
+RocketMQ does not flush these files. :class:`SavedTable` is such a file with a table of offsets.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from typing import Any, ClassVar, Generic, TypeVar
 
 from ..errors import CodecError, StoreFull
 from ..ports import WholeFiles
+from ..wire import beans
 
 T = TypeVar("T")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 class ConfigFile:
@@ -49,16 +53,19 @@ class ConfigFile:
             self.disk.write_whole(temporary, data)
         except StoreFull:
             return False
+        self._put_in_place(temporary)
+        self.saves += 1
+        if self.on_saved is not None:
+            self.on_saved(self)
+        return True
+
+    def _put_in_place(self, temporary: str) -> None:
         if self._whole and self._durable:
             self.disk.rename(self.name, self.backup)
         elif self._unreadable:
             self.disk.rename(self.name, f"{self.name}.unreadable")
         self.disk.rename(temporary, self.name)
         self._whole, self._durable, self._unreadable = True, False, False
-        self.saves += 1
-        if self.on_saved is not None:
-            self.on_saved(self)
-        return True
 
     def flushed(self, saves: int) -> None:
         if saves == self.saves:
@@ -72,3 +79,27 @@ class ConfigFile:
             return parse(data)
         except CodecError:
             return None
+
+
+class SavedTable(Generic[Key, Value]):
+    """``table`` is the field ``offset_table`` of the body; ``changed``: since it was last saved."""
+
+    name: ClassVar[str]
+    body: ClassVar[Any]
+    """The type of the body and of the file."""
+
+    def __init__(self, disk: WholeFiles) -> None:
+        self.file = ConfigFile(disk, self.name)
+        self.table: dict[Key, Value] = {}
+        self.changed = False
+
+    def load(self) -> None:
+        saved = self.file.load(partial(beans.decode, self.body))
+        self.table = saved.offset_table if saved else {}
+
+    def encode(self, *, pretty: bool = False) -> bytes:
+        return beans.encode(self.body(self.table), pretty=pretty)
+
+    def save(self) -> None:
+        if self.changed:
+            self.changed = not self.file.save(self.encode(pretty=True))

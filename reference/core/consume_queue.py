@@ -50,15 +50,14 @@ def file_size_of(configured: int) -> int:
 class ConsumeQueue:
     """Entries with logical offsets [``first``, ``next_offset``).
 
-    ``last_end`` is the log offset after the queue's last message, -1 without one. ``gaps`` counts entries that came
-    with an offset above the next one; they take the next one.
+    ``last_end`` is the log offset after the queue's last message, -1 without one. An entry that comes with an offset
+    above the next one takes the next one.
     """
 
     def __init__(self, disk: Disk, folder: str, file_size: int) -> None:
         self._disk = disk
         self._folder = folder
         self._file_size = file_size_of(file_size)
-        self.gaps = 0
         self.last_end = -1
         self._empty()
 
@@ -104,8 +103,6 @@ class ConsumeQueue:
                 self._begin(offset)
             elif offset < self.next_offset:
                 return False
-            else:
-                self.gaps += 1
         if self.files.end == self.files.limit:
             self.files.add_file()
         self.files.write(self.files.end, _ENTRY.pack(*entry))

@@ -19,15 +19,14 @@ _QUEUE_ID = re.compile(r"0|[1-9][0-9]{0,9}")
 class ConsumeQueues:
     """The queues by topic and queue id. An unknown queue is empty and begins at 0."""
 
-    def __init__(self, disk: Disk, file_size: int, folder: str = FOLDER, least_pages: int = 0) -> None:
+    def __init__(self, disk: Disk, file_size: int, least_pages: int = 0) -> None:
         self._disk = disk
         self._file_size = file_size
-        self._folder = folder
         self._queues: dict[tuple[str, int], ConsumeQueue] = {}
         self._least_pages = least_pages
         self.ripe = False
         """Whether some queue has enough dirty pages for any flush round."""
-        self._dirty: dict[tuple[str, int], ConsumeQueue] = {}
+        self.dirty: dict[tuple[str, int], ConsumeQueue] = {}
         self._flushing: list[tuple[ConsumeQueue, int]] = []
 
     def __contains__(self, queue: tuple[str, int]) -> bool:
@@ -36,10 +35,6 @@ class ConsumeQueues:
     @property
     def last_end(self) -> int:
         return max((queue.last_end for queue in self._queues.values()), default=-1)
-
-    @property
-    def gaps(self) -> int:
-        return sum(queue.gaps for queue in self._queues.values())
 
     def known(self) -> list[tuple[str, int]]:
         return sorted(self._queues)
@@ -68,7 +63,7 @@ class ConsumeQueues:
             queue = self._made(topic, queue_id)
         if not 0 <= offset <= MAX_QUEUE_OFFSET or not queue.put(offset, entry):
             return False
-        self._dirty[topic, queue_id] = queue
+        self.dirty[topic, queue_id] = queue
         self.ripe = self.ripe or queue.flush_to(self._least_pages) is not None
         return True
 
@@ -101,18 +96,14 @@ class ConsumeQueues:
         for queue in self._queues.values():
             queue.expire(log_start)
 
-    @property
-    def dirty(self) -> bool:
-        return bool(self._dirty)
-
     def begin_flush(self, least_pages: int = 0) -> list[str]:
         """Disk names that a flush round flushes; call :meth:`finish_flush` after the flush.
 
         At most one file per queue, and only with ``least_pages`` dirty pages; 0: everything.
         """
-        due = {key: (queue, queue.flush_to(least_pages)) for key, queue in self._dirty.items()}
+        due = {key: (queue, queue.flush_to(least_pages)) for key, queue in self.dirty.items()}
         self._flushing = [(queue, upto) for queue, upto in due.values() if upto is not None]
-        self._dirty = {key: queue for key, (queue, upto) in due.items() if upto is None or upto < queue.files.end}
+        self.dirty = {key: queue for key, (queue, upto) in due.items() if upto is None or upto < queue.files.end}
         self.ripe = False
         return [name for queue, upto in self._flushing for name in queue.flush_due(upto)]
 
@@ -120,22 +111,22 @@ class ConsumeQueues:
         for queue, upto in self._flushing:
             queue.mark_flushed(upto)
         self._flushing = []
-        self.ripe = any(queue.flush_to(self._least_pages) is not None for queue in self._dirty.values())
+        self.ripe = any(queue.flush_to(self._least_pages) is not None for queue in self.dirty.values())
 
     def sync(self) -> None:
         # A flush in progress may never end.
-        for queue in dict.fromkeys([*(queue for queue, _ in self._flushing), *self._dirty.values()]):
+        for queue in dict.fromkeys([*(queue for queue, _ in self._flushing), *self.dirty.values()]):
             for name in queue.flush_due():
                 self._disk.sync(name)
             queue.mark_flushed(queue.files.end)
-        self._dirty, self._flushing, self.ripe = {}, [], False
+        self.dirty, self._flushing, self.ripe = {}, [], False
 
     def _stored(self) -> list[tuple[str, int]]:
         found = []
-        for topic in self._disk.folders(self._folder):
-            for queue_id in self._disk.folders(f"{self._folder}/{topic}"):
+        for topic in self._disk.folders(FOLDER):
+            for queue_id in self._disk.folders(f"{FOLDER}/{topic}"):
                 if not STORED_NAME.fullmatch(topic) or not _QUEUE_ID.fullmatch(queue_id):
-                    raise StoreRefused(f"{self._folder}/{topic}/{queue_id} is not a consume queue: move it elsewhere")
+                    raise StoreRefused(f"{FOLDER}/{topic}/{queue_id} is not a consume queue: move it elsewhere")
                 found.append((topic, int(queue_id)))
         return found
 
@@ -145,4 +136,4 @@ class ConsumeQueues:
         return queue
 
     def _path(self, topic: str, queue_id: int) -> str:
-        return f"{self._folder}/{topic}/{queue_id}"
+        return f"{FOLDER}/{topic}/{queue_id}"

@@ -6,30 +6,22 @@ the table does not list deletions. Source: ConsumerOffsetManager, SlaveSynchroni
 """
 
 from collections.abc import Mapping
-from functools import partial
 
-from ..ports import WholeFiles
-from ..wire import beans, bodies
-from .config_file import ConfigFile
+from ..wire import bodies
+from .config_file import SavedTable
 
 MAX_KEYS = 100_000
 
 
-class ConsumerOffsets:
+class ConsumerOffsets(SavedTable[str, dict[int, int]]):
     """Offsets by ``topic@group`` and queue. ``table`` is read-only; a sync replaces it in one step.
 
     Inherited: 8239 (4.x, 5.x before PR 8240): progress may pass the durable end of the log, and offsets that a crash
     took are given again, so a group skips new messages. Law: ``deliver-no-loss``.
     """
 
-    def __init__(self, disk: WholeFiles) -> None:
-        self.file = ConfigFile(disk, "consumerOffset.json")
-        self.table: dict[str, dict[int, int]] = {}
-        self.changed = False
-
-    def load(self) -> None:
-        saved = self.file.load(partial(beans.decode, bodies.ConsumerOffsets))
-        self.table = saved.offset_table if saved else {}
+    name = "consumerOffset.json"
+    body = bodies.ConsumerOffsets
 
     def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
         """Set the group's next offset. False, with nothing changed, beyond the limit of topic@group keys."""
@@ -50,9 +42,6 @@ class ConsumerOffsets:
         self.changed = self.changed or len(kept) < len(self.table)
         self.table = kept
 
-    def encode(self) -> bytes:
-        return beans.encode(bodies.ConsumerOffsets(self.table))
-
     def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         """On a slave: replace each topic@group that the master names, and save.
 
@@ -65,7 +54,3 @@ class ConsumerOffsets:
         self.table = {**self.table, **{key: dict(queues) for key, queues in offsets.items()}}
         self.changed = True
         self.save()
-
-    def save(self) -> None:
-        if self.changed:
-            self.changed = not self.file.save(beans.encode(bodies.ConsumerOffsets(self.table), pretty=True))

@@ -5,35 +5,19 @@ when it becomes a master. Left out: limiting offsets to the queue's range, and d
 DelayOffsetSerializeWrapper, SlaveSynchronize.syncDelayOffset.
 """
 
-from functools import partial
-
-from ..ports import WholeFiles
 from ..wire import beans, bodies
-from .config_file import ConfigFile
+from .config_file import SavedTable
 
 
-class DelayOffsets:
+class DelayOffsets(SavedTable[int, int]):
     """The next queue offset to deliver, by delay level."""
 
-    def __init__(self, disk: WholeFiles) -> None:
-        self.file = ConfigFile(disk, "delayOffset.json")
-        self.table: dict[int, int] = {}
-        self.changed = False
-
-    def load(self) -> None:
-        saved = self.file.load(partial(beans.decode, bodies.DelayOffsets))
-        self.table = saved.offset_table if saved else {}
+    name = "delayOffset.json"
+    body = bodies.DelayOffsets
 
     def put(self, level: int, offset: int) -> None:
         self.changed = self.changed or self.table.get(level) != offset
         self.table[level] = offset
-
-    def encode(self) -> bytes:
-        return beans.encode(bodies.DelayOffsets(self.table))
-
-    def save(self) -> None:
-        if self.changed:
-            self.changed = not self.file.save(beans.encode(bodies.DelayOffsets(self.table), pretty=True))
 
     def save_text(self, body: bytes) -> None:
         """On a slave: save the master's answer to 45. CodecError, with nothing saved, for a malformed table."""

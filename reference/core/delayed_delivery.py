@@ -16,7 +16,6 @@ from collections.abc import Hashable
 
 from ..errors import CodecError, StoreFull
 from ..ports import MS
-from ..wire import beans, bodies
 from ..wire.properties import properties_of
 from ..wire.record import Message
 from .consume_queue import Entry
@@ -139,7 +138,7 @@ class DelayedDelivery:
     def _save(self) -> None:
         """Save the positions as of now, or as of when the log became durable for them."""
         offsets = self.parts.delay_offsets
-        now = beans.encode(bodies.DelayOffsets(offsets.table), pretty=True)
+        now = offsets.encode(pretty=True)
         text, end = self._unsaved or (now, self._end)
         if self.parts.store.log.flushed < end or not offsets.file.save(text):
             self._unsaved = text, end

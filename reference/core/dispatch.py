@@ -11,6 +11,7 @@ recoverAbnormally; IndexService.buildIndex.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from ..errors import CodecError, StoreFull
 from ..wire.properties import properties_of
@@ -46,6 +47,7 @@ def keys_of(properties: Mapping[str, str]) -> list[str]:
     return [unique, *words] if unique else words
 
 
+@dataclass(eq=False)
 class Dispatcher:
     """One node's dispatch. ``index`` is None if messageIndexEnable is off.
 
@@ -54,24 +56,16 @@ class Dispatcher:
     rest of a record. ``lacks_room``: the cause is a full disk, which may pass.
     """
 
-    def __init__(
-        self,
-        log: CommitLog,
-        queues: ConsumeQueues,
-        index: KeyIndex | None,
-        delays_ms: tuple[int, ...] = DEFAULT_DELAYS_MS,
-        arrived: Arrived | None = None,
-    ) -> None:
-        self.log = log
-        self.queues = queues
-        self.index = index
-        self.delays_ms = delays_ms
-        self.arrived = arrived
-        self.at = 0
-        self.last_ms = 0
-        self.stalled: str | None = None
-        self.lacks_room = False
-        self._added = 0
+    log: CommitLog
+    queues: ConsumeQueues
+    index: KeyIndex | None
+    delays_ms: tuple[int, ...] = DEFAULT_DELAYS_MS
+    arrived: Arrived | None = None
+    at: int = 0
+    last_ms: int = 0
+    stalled: str | None = None
+    lacks_room: bool = False
+    _added: int = 0
 
     def replay_from(self, checkpoint: Checkpoint) -> int:
         """After an abnormal stop: the offset up to which the stored queues are trusted."""

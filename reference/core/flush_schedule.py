@@ -28,10 +28,6 @@ class FlushSchedule:
         self.began = began
         self._every = max(1, -(-thorough_ns // interval_ns))
 
-    def following(self, now: int, flushed: int, end: int, file_size: int) -> Look:
-        """The next wake-up after ``now`` that flushes something if nothing more is written."""
-        return self.next_ripe(now, flush_to(flushed, end, file_size, self.least_pages) is not None)
-
     def next_ripe(self, now: int, ripe: bool) -> Look:
         """The next wake-up after ``now`` if ``ripe`` (enough dirty pages for any); otherwise the next thorough one."""
         number = (now - self.began) // self.interval_ns + 1

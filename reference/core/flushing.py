@@ -53,7 +53,7 @@ class Flusher:
             self._flush(self.log.end)
         elif self.log.flushed < self.log.end:
             if self.on_put:
-                self._flush(flush_to(self.log.flushed, self.log.end, self.log.file_size, self.schedule.least_pages))
+                self._flush(self._flushes(self.schedule.least_pages))
             self._await_look()
 
     def wait(self, end: int, answer: Callable[[str], None]) -> None:
@@ -92,16 +92,19 @@ class Flusher:
         log, look = self.log, self.look
         self.look = None
         least = look.least_pages if look is not None else 0
-        self._flush(log.end if self.takes_all else flush_to(log.flushed, log.end, log.file_size, least))
+        self._flush(log.end if self.takes_all else self._flushes(least))
         if not self.running and log.flushed < log.end:
             # An urged flush has covered this wake-up's pages already; later pages wait.
             self._await_look()
 
     def _await_look(self) -> None:
-        look = self.schedule.following(self.io.now(), self.log.flushed, self.log.end, self.log.file_size)
+        look = self.schedule.next_ripe(self.io.now(), self._flushes(self.schedule.least_pages) is not None)
         if self.look is None or look.at < self.look.at:
             self.look = look
             self.io.timer(("flush", None), look.at)
+
+    def _flushes(self, least_pages: int) -> int | None:
+        return flush_to(self.log.flushed, self.log.end, self.log.file_size, least_pages)
 
     def _flush(self, upto: int | None) -> None:
         if self.running or upto is None or self.log.flushed >= upto:

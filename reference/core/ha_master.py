@@ -13,6 +13,7 @@ progress for the longest time makes room.
 
 from collections import Counter
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import ClassVar
 
@@ -64,24 +65,20 @@ NEXT: dict[tuple[Phase, Received], Phase] = {
 }
 
 
+@dataclass(slots=True, eq=False)
 class HaConnection:
-    __slots__ = (
-        "acked", "address", "conn", "got_on", "last_read", "last_write", "next_offset", "phase", "reports", "unsent"
-    )  # fmt: skip
-
-    def __init__(self, conn: Conn, address: str, now: int) -> None:
-        self.conn = conn
-        self.address = address
-        # Whether it has reported progress since its first report, and when it last did.
-        self.got_on = (False, now)
-        self.phase = Phase.ACCEPTED
-        self.reports = ReportReader()
-        self.next_offset = -1
-        self.acked = -1
-        self.last_read = now
-        self.last_write = now
-        # The unsent rest of a frame.
-        self.unsent = b""
+    conn: Conn
+    address: str
+    got_on: tuple[bool, int]
+    """Whether it has reported progress since its first report, and when it last did."""
+    last_read: int
+    last_write: int
+    phase: Phase = Phase.ACCEPTED
+    reports: ReportReader = field(default_factory=ReportReader)
+    next_offset: int = -1
+    acked: int = -1
+    unsent: bytes = b""
+    """The unsent rest of a frame."""
 
 
 class HaMaster:
@@ -194,7 +191,7 @@ class HaMaster:
         if crowded is not None:
             self._move(crowded, Received.CROWDED)
         now = self.io.now()
-        self.connections[conn] = HaConnection(conn, address, now)
+        self.connections[conn] = HaConnection(conn, address, (False, now), now, now)
         self.io.timer(("ha-silence", conn), now + self.housekeeping_ns)
 
     def on_bytes(self, conn: Conn, data: bytes) -> None:
@@ -209,7 +206,9 @@ class HaMaster:
 
     def on_writable(self, conn: Conn) -> None:
         peer = self.connections.get(conn)
-        if peer is not None and self._finish_frame(peer):
+        if peer is not None:
+            if peer.unsent:
+                self._write(peer, peer.unsent)
             self._pump(peer)
 
     def on_closed(self, conn: Conn) -> None:
@@ -298,11 +297,6 @@ class HaMaster:
         peer.unsent = frame[taken:]
         if taken:
             peer.last_write = self.io.now()
-
-    def _finish_frame(self, peer: HaConnection) -> bool:
-        if peer.unsent:
-            self._write(peer, peer.unsent)
-        return not peer.unsent
 
     def _check_heartbeat(self, peer: HaConnection) -> None:
         if peer.phase is not Phase.TRANSFER:

@@ -1,7 +1,7 @@
 """The slave's half of HA replication: HAClient of RocketMQ 4.9, sans-IO.
 
 Connects to the master, reports its log end, appends what it receives and reports each step. If the socket does not take
-a report within the version's number of writes, the slave closes the connection; with ``haCutReports=waits`` it sends
+a report within three writes, the slave closes the connection; with ``haCutReports=waits`` it sends
 the rest when the socket has room, followed only by the newest log end. A frame that does not start at the log's end is
 never appended: the slave reconnects and reports its own end. Only an empty log accepts any first offset. Bytes that do
 not fit the slave's files (:mod:`pairproof.reference.core.boundaries`) are not stored, and end the copy until a restart.
@@ -21,6 +21,7 @@ from .commit_log import CommitLog
 from .config import BrokerConfig
 
 RECONNECT_NS = 5_000 * MS
+REPORT_WRITES = 3
 MAX_FRAME_BODY = 4 * 1024 * 1024 - 12
 
 
@@ -66,7 +67,7 @@ class HaSlave:
         self.frames = FrameReader(MAX_FRAME_BODY)
         self.reported = 0
         self.waits = config.haCutReports == "waits"
-        self.writes = 1 if self.waits else config.version.report_writes
+        self.writes = 1 if self.waits else REPORT_WRITES
         self.unsent = b""
         self.last_write = 0
         self.last_read = 0

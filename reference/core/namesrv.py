@@ -12,15 +12,14 @@ from collections.abc import Hashable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from ..errors import CodecError
-from ..ports import Conn, Effects
-from ..wire import beans, headers, remoting
+from ..ports import Conn, Effects, Node
+from ..wire import beans, remoting
 from ..wire.bodies import DataVersion, TopicConfigs, TopicList
 from ..wire.bodies_route import RegisterBrokerBody, decode_registration, encode_route
 from ..wire.headers import RequestCode
 from ..wire.remoting import Command
 from .command_peers import CommandPeers
-from .processors.limits import check_body
+from .requests import Handler, Refused, Request, serve
 from .routes import Identity, RouteTable
 
 SCAN = ("scan",)
@@ -32,7 +31,9 @@ NO_ROUTE = (
 )
 
 
-class NameServer:
+class NameServer(Node):
+    """It opens no connections and has no files: the events of those never happen."""
+
     peers_class: ClassVar[type[CommandPeers]] = CommandPeers
     routes_class: ClassVar[type[RouteTable]] = RouteTable
 
@@ -40,7 +41,7 @@ class NameServer:
         self.io = io
         self.routes = self.routes_class()
         self.peers = self.peers_class(io, self._on_command, self.routes.gone)
-        self._handlers = {
+        self._handlers: Mapping[int, Handler] = {
             RequestCode.REGISTER_BROKER: self._on_register,
             RequestCode.UNREGISTER_BROKER: self._on_unregister,
             RequestCode.QUERY_DATA_VERSION: self._on_data_version,
@@ -59,20 +60,14 @@ class NameServer:
     def on_accepted(self, conn: Conn, port: str) -> None:
         self.peers.accept(conn)
 
-    def on_connected(self, address: str, conn: Conn) -> None:
-        """Never called: a name server opens no connections."""
-
-    def on_connect_failed(self, address: str) -> None:
-        """Never called: a name server opens no connections."""
-
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        self.peers.feed(conn, data)
+        self.peers.on_bytes(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
-        self.peers.writable(conn)
+        self.peers.on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
-        self.peers.closed(conn)
+        self.peers.on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None:
         now = self.io.now()
@@ -80,60 +75,49 @@ class NameServer:
             self.peers.drop(conn)
         self.io.timer(SCAN, now + SCAN_NS)
 
-    def on_flushed(self, token: Hashable) -> None:
-        """Never called: a name server has no files."""
-
     def _on_command(self, conn: Conn, command: Command) -> None:
-        handler = None if command.is_response else self._handlers.get(command.code)  # type: ignore[call-overload]
-        if handler is None:
-            return
-        try:
-            check_body(command)
-            handler(conn, command, headers.decode_request(command))
-        except CodecError as why:
-            self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))
+        handler = None if command.is_response else self._handlers.get(command.code)
+        if handler is not None:
+            serve(handler, self.peers, conn, command)
 
-    def _on_register(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
+    def _on_register(self, request: Request) -> None:
+        header, data = request.header, request.command.body
         body = RegisterBrokerBody(TopicConfigs({}, DataVersion()))
-        if command.body:
-            body = _decoded(command.body, header.get("compressed", False), header.get("bodyCrc32", 0))
-        master = self.routes.register(_identity(header), conn, header["haServerAddr"], body, self.io.now())
+        if data:
+            body = _decoded(data, header.get("compressed", False), header.get("bodyCrc32", 0))
+        master = self.routes.register(_identity(header), request.conn, header["haServerAddr"], body, self.io.now())
         if master is None:
-            self.peers.answer(conn, command, remoting.SYSTEM_ERROR, remark="too many brokers")
-            return
-        values = {"haServerAddr": master.ha_address, "masterAddr": master.address} if master.address else {}
-        self._answer(conn, command, values)
+            raise Refused(remoting.SYSTEM_ERROR, "too many brokers")
+        known = {"haServerAddr": master.ha_address, "masterAddr": master.address} if master.address else {}
+        self._answer(request, known)
 
-    def _on_unregister(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
-        self.routes.unregister(_identity(header))
-        self._answer(conn, command)
+    def _on_unregister(self, request: Request) -> None:
+        self.routes.unregister(_identity(request.header))
+        self._answer(request)
 
-    def _on_data_version(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
-        address = header["brokerAddr"]
-        changed = self.routes.changed(address, beans.decode(DataVersion, command.body))
+    def _on_data_version(self, request: Request) -> None:
+        address = request.header["brokerAddr"]
+        changed = self.routes.changed(address, beans.decode(DataVersion, request.command.body))
         if not changed:
             self.routes.touch(address, self.io.now())
         known = self.routes.live.get(address)
-        self._answer(conn, command, {"changed": changed}, beans.encode(known.version) if known else b"")
+        self._answer(request, {"changed": changed}, beans.encode(known.version) if known else b"")
 
-    def _on_route(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
-        route = self.routes.route(header["topic"])
+    def _on_route(self, request: Request) -> None:
+        topic, standard = request.header["topic"], request.header.get("acceptStandardJsonOnly", False)
+        route = self.routes.route(topic)
         if route is None:
-            remark = NO_ROUTE.format(header["topic"])
-            self.peers.answer(conn, command, remoting.TOPIC_NOT_EXIST, remark=remark)
-            return
-        body = encode_route(route, command.version, header.get("acceptStandardJsonOnly", False))
-        self._answer(conn, command, body=body)
+            raise Refused(remoting.TOPIC_NOT_EXIST, NO_ROUTE.format(topic))
+        self._answer(request, body=encode_route(route, request.command.version, standard))
 
-    def _on_cluster_info(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
-        self._answer(conn, command, body=beans.encode(self.routes.cluster_info()))
+    def _on_cluster_info(self, request: Request) -> None:
+        self._answer(request, body=beans.encode(self.routes.cluster_info()))
 
-    def _on_topic_list(self, conn: Conn, command: Command, header: Mapping[str, Any]) -> None:
-        self._answer(conn, command, body=beans.encode(TopicList(tuple(self.routes.topics))))
+    def _on_topic_list(self, request: Request) -> None:
+        self._answer(request, body=beans.encode(TopicList(tuple(self.routes.topics))))
 
-    def _answer(self, conn: Conn, command: Command, values: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
-        fields = headers.encode_response(command.code, values or {})
-        self.peers.answer(conn, command, remoting.SUCCESS, fields, body)
+    def _answer(self, request: Request, values: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
+        request.answer(values=values, body=body)
 
 
 def _identity(header: Mapping[str, Any]) -> Identity:

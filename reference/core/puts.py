@@ -5,6 +5,7 @@ handleHA (submitFlushRequest, submitReplicaRequest).
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ..wire.record import Message
 from .config import BrokerConfig
@@ -19,13 +20,11 @@ MAX_KEPT_BACK = 8 * 1024
 """Bytes of the log that may wait for more before they are pushed."""
 
 
+@dataclass(slots=True, eq=False)
 class PendingPut:
-    __slots__ = ("answer", "flush", "replica")
-
-    def __init__(self, answer: Answer) -> None:
-        self.answer = answer
-        self.flush: str | None = None
-        self.replica: str | None = None
+    answer: Answer
+    flush: str | None = None
+    replica: str | None = None
 
     def flushed(self, status: str) -> None:
         self.flush = status

@@ -108,7 +108,7 @@ class LogRecovery:
             if self.clean:
                 self.check_whole(0, 0, "")
             return Recovery("empty", 0, 0, None, "")
-        first = self.first_file()
+        first = files.starts[-FILES_AFTER_CLEAN_STOP:][0] if self.clean else files.start
         end, why = self.find_end(first)
         if end == first > files.start:
             # The last files hold nothing whole: parse all files.
@@ -125,10 +125,6 @@ class LogRecovery:
         files.sync(first, files.end)
         cut_from = removed if removed > files.end else None
         return Recovery("abnormal", files.start, files.end, cut_from, "" if cut_from is None else why, lost)
-
-    def first_file(self) -> int:
-        starts = self.files.starts
-        return starts[-FILES_AFTER_CLEAN_STOP:][0] if self.clean else starts[0]
 
     def find_end(self, at: int) -> tuple[int, str]:
         """The offset after the last whole record or filler from ``at`` on, and why nothing whole follows."""

@@ -16,13 +16,12 @@ from typing import Any
 
 from ..errors import CodecError
 from ..ports import MS
-from ..wire import headers, remoting
-from ..wire.bodies import DataVersion, TopicConfig, TopicConfigs
-from ..wire.bodies_route import RegisterBrokerBody, body_crc, encode_registration
+from ..wire import beans, headers, remoting
+from ..wire.bodies import READ, WRITE, DataVersion, TopicConfig, TopicConfigs
+from ..wire.bodies_route import RegisterBrokerBody, body_crc
 from ..wire.headers import RequestCode
 from .calls import Outcome
 from .parts import Parts
-from .topics import READ, WRITE
 
 FIRST_NS = 10_000 * MS
 SHORTEST_MS, LONGEST_MS = 10_000, 60_000
@@ -98,7 +97,7 @@ class Registration:
                     for name, each in entries.items()
                 }
             table = TopicConfigs(entries, topics.version)
-            self._encoded = topics.version, permitted, encode_registration(RegisterBrokerBody(table))
+            self._encoded = topics.version, permitted, beans.encode(RegisterBrokerBody(table))
         body = self._encoded[2]
         more = {"haServerAddr": config.ha_address, "compressed": False, "bodyCrc32": body_crc(body)}
         fields = headers.encode_request(RequestCode.REGISTER_BROKER, {**self._identity(), **more})

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ..errors import CodecError
 from ..ports import Conn
 from ..wire import headers, remoting
 from ..wire.remoting import Command
 from .command_peers import CommandPeers
+from .processors.limits import check_body
+
+
+class Refused(Exception):
+    """Ends a handler: the broker answers with ``code`` and the reason."""
+
+    def __init__(self, code: int, remark: str) -> None:
+        super().__init__(remark)
+        self.code = code
 
 
 class Request(NamedTuple):
@@ -39,4 +49,15 @@ class Request(NamedTuple):
 
 
 Handler = Callable[[Request], None]
-"""Answers one request, now or later. CodecError: answered with code 1 and the error's text."""
+"""Answers one request, now or later. Its errors: see :func:`serve`."""
+
+
+def serve(handler: Handler, peers: CommandPeers, conn: Conn, command: Command) -> None:
+    """Call the handler; answer a refused or malformed request with its code and reason."""
+    try:
+        check_body(command)
+        handler(Request(peers, conn, command, headers.decode_request(command)))
+    except Refused as why:
+        peers.answer(conn, command, why.code, remark=str(why))
+    except CodecError as why:
+        peers.answer(conn, command, remoting.SYSTEM_ERROR, remark=str(why))

@@ -56,9 +56,8 @@ class MessageStore:
         self.watcher = watcher
         disk = io.disk
         self.log = self.log_class(disk, config.mappedFileSizeCommitLog, max_message_size=config.maxMessageSize)
-        size = -(-config.mappedFileSizeConsumeQueue // 20) * 20
         least = config.flushConsumeQueueLeastPages
-        self.queues = self.queues_class(disk, size, least_pages=least)
+        self.queues = self.queues_class(disk, config.mappedFileSizeConsumeQueue, least)
         self.index: KeyIndex | None = None
         if config.messageIndexEnable:
             self.index = self.index_class(disk, config.maxHashSlotNum, config.maxIndexNum, io.wall_ms)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ..ports import WholeFiles
 from ..wire.bodies import SubscriptionGroupConfig, SubscriptionGroups
+from .config import BrokerConfig
 from .config_file import ConfigFile
 from .versioned_table import VersionedTable
 
@@ -30,11 +31,9 @@ class GroupTable(VersionedTable[SubscriptionGroupConfig]):
     body = SubscriptionGroups
     queue_numbers = ("retry_queue_nums",)
 
-    def __init__(
-        self, disk: WholeFiles, wall_ms: Callable[[], int], *, auto_create: bool = True, keeps: bool = True
-    ) -> None:
-        self.auto_create = auto_create
-        self.keeps = keeps
+    def __init__(self, disk: WholeFiles, wall_ms: Callable[[], int], config: BrokerConfig) -> None:
+        self.auto_create = config.autoCreateSubscriptionGroup
+        self.keeps = not config.is_slave
         """Whether a created group is stored in the table; a slave stores only its master's."""
         system = {group: SubscriptionGroupConfig(group) for group in SYSTEM_GROUPS}
         super().__init__(ConfigFile(disk, "subscriptionGroup.json"), wall_ms, system)

@@ -10,15 +10,14 @@ import re
 from collections.abc import Callable, Mapping
 
 from ..ports import WholeFiles
-from ..wire.bodies import TopicConfig, TopicConfigs
+from ..wire.bodies import INHERIT, READ, WRITE, TopicConfig, TopicConfigs
+from .config import BrokerConfig
 from .config_file import ConfigFile
 from .versioned_table import VersionedTable
 
 NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
 STORED_NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,255}")
 """Legal names in stored messages: retry and dead-letter topics of RocketMQ 5 may be longer."""
-INHERIT, WRITE, READ = 1, 2, 4
-"""Permissions of topics and brokers."""
 TEMPLATE = "TBW102"
 SCHEDULE = "SCHEDULE_TOPIC_XXXX"
 NO_SENDS = frozenset(
@@ -44,25 +43,15 @@ def dead_letter_topic(group: str) -> str:
 
 
 class TopicTable(VersionedTable[TopicConfig]):
-    """Topics by name. ``default_queues`` is defaultTopicQueueNums."""
-
     body = TopicConfigs
     queue_numbers = ("read_queue_nums", "write_queue_nums")
 
-    def __init__(
-        self,
-        disk: WholeFiles,
-        wall_ms: Callable[[], int],
-        *,
-        cluster: str,
-        broker: str,
-        auto_create: bool = True,
-        default_queues: int = 8,
-    ) -> None:
-        self.auto_create = auto_create
-        system = _system_topics(cluster, broker)
-        if auto_create:
-            system[TEMPLATE] = TopicConfig(TEMPLATE, default_queues, default_queues, INHERIT | WRITE | READ)
+    def __init__(self, disk: WholeFiles, wall_ms: Callable[[], int], config: BrokerConfig) -> None:
+        self.auto_create = config.autoCreateTopicEnable
+        system = _system_topics(config.brokerClusterName, config.brokerName)
+        if self.auto_create:
+            queues = config.defaultTopicQueueNums
+            system[TEMPLATE] = TopicConfig(TEMPLATE, queues, queues, INHERIT | WRITE | READ)
         super().__init__(ConfigFile(disk, "topics.json"), wall_ms, system)
 
     def for_send(self, topic: str, template: str, queues: int) -> TopicConfig | None:
@@ -104,16 +93,6 @@ class TopicTable(VersionedTable[TopicConfig]):
 
     def _create(self, config: TopicConfig) -> TopicConfig | None:
         return config if self.put(config.topic_name, config) else None
-
-
-def readable(topic: TopicConfig) -> bool:
-    """Whether clients may pull from it."""
-    return bool(topic.perm & READ)
-
-
-def writable(topic: TopicConfig) -> bool:
-    """Whether clients may send to it."""
-    return bool(topic.perm & WRITE)
 
 
 def _system_topics(cluster: str, broker: str) -> dict[str, TopicConfig]:

@@ -33,12 +33,8 @@ class VersionedTable(Generic[Entry]):
         self.wall_ms = wall_ms
         self.entries: Mapping[str, Entry] = dict(system)
         self.version = DataVersion(wall_ms(), 0)
-        self._changed = False
+        self.changed = False
         self._made: dict[bool, bytes] = {}
-
-    @property
-    def changed(self) -> bool:
-        return self._changed
 
     def parse(self, data: bytes) -> tuple[Mapping[str, Entry], DataVersion]:
         return _parsed(self.body, self.queue_numbers, data)
@@ -58,8 +54,8 @@ class VersionedTable(Generic[Entry]):
 
     def save(self) -> None:
         """Save unsaved changes. Every change saves; a timer retries after a full disk."""
-        if self._changed:
-            self._changed = not self.file.save(self.encode(pretty=True))
+        if self.changed:
+            self.changed = not self.file.save(self.encode(pretty=True))
 
     def get(self, name: str) -> Entry | None:
         return self.entries.get(name)
@@ -95,7 +91,7 @@ class VersionedTable(Generic[Entry]):
     def _become(self, entries: Mapping[str, Entry], version: DataVersion) -> None:
         self.entries, self.version = dict(entries), version
         self._made.clear()
-        self._changed = True
+        self.changed = True
         self.save()
 
 

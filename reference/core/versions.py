@@ -53,8 +53,6 @@ class Version(NamedTuple):
     counts_replicas: bool
     """Whether inSyncReplicas is a setting. If so, sends just wait, and never get SLAVE_NOT_AVAILABLE."""
     sync: SyncSchedule
-    report_writes: int
-    """Writes per report; a slave closes the connection if bytes are left then."""
     ordinal: int
     flushes_on_put: bool = False
     """Whether each put wakes ASYNC_FLUSH's service, as with flushCommitLogTimed=false; otherwise only time does."""
@@ -73,16 +71,15 @@ IN_TURN = AckWait("syncFlushTimeout", in_turn=True, wake_ups=0, sender_gives_up=
 BY_DEADLINE = AckWait("slaveTimeout", in_turn=False, wake_ups=0, sender_gives_up=False)
 
 VERSIONS: Mapping[str, Version] = {
-    "4.4.0": Version(FIVE_ROUNDS, 65_536, 2, False, EARLY_SYNC, report_writes=3, ordinal=293, flushes_on_put=True),
-    "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, report_writes=3, ordinal=397),
-    "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, report_writes=3, ordinal=407),
+    "4.4.0": Version(FIVE_ROUNDS, 65_536, 2, False, EARLY_SYNC, ordinal=293, flushes_on_put=True),
+    "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, ordinal=397),
+    "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, ordinal=407),
     "5.5.0": Version(
         BY_DEADLINE,
         0,
         1,
         True,
         LATE_SYNC,
-        report_writes=3,
         ordinal=513,
         refuses_reads=True,
         sends_home=True,

@@ -42,10 +42,6 @@ class Setting(NamedTuple):
     since: int
     until: int
 
-    @property
-    def releases(self) -> tuple[str, ...]:
-        return RELEASES[self.since : self.until + 1]
-
 
 @cache
 def settings() -> Mapping[str, Setting]:
@@ -109,7 +105,7 @@ def lacks(release: str, key: str, more: Iterable[str] = ()) -> str:
     if key in settings():
         other = like(key, of(release), QUITE_CLOSE)
         hint = f"; did you mean {other}?" if other else ""
-        return f"RocketMQ {release} has no key {key} and ignores it, {_releases(settings()[key].releases)}{hint}"
+        return f"RocketMQ {release} has no key {key} and ignores it, {_releases(settings()[key])}{hint}"
     meant = close(key, more)
     hint = f"; did you mean {meant}?" if meant else ""
     also = " (RocketMQ ignores that key, too)" if meant in OF_LEGEND else ""
@@ -124,5 +120,6 @@ def misspelt(keys: Collection[str], known: Collection[str]) -> tuple[str, str] |
     return None
 
 
-def _releases(those: tuple[str, ...]) -> str:
-    return f"{those[0]} has it" if len(those) == 1 else f"{those[0]} to {those[-1]} have it"
+def _releases(setting: Setting) -> str:
+    first, last = RELEASES[setting.since], RELEASES[setting.until]
+    return f"{first} has it" if first == last else f"{first} to {last} have it"

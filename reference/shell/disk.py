@@ -150,17 +150,15 @@ class RealDisk:
         self._unnamed: set[str] = set()
 
     def names(self, folder: str) -> list[str]:
-        path = self._path(folder)
-        if not path.is_dir():
-            return []
         # Files under construction are hidden, as are those whose construction a crash interrupted.
-        return sorted(each.name for each in path.iterdir() if each.is_file() and not each.name.startswith(HIDDEN))
+        return sorted(each.name for each in self._in(folder) if each.is_file() and not each.name.startswith(HIDDEN))
 
     def folders(self, folder: str) -> list[str]:
+        return sorted(each.name for each in self._in(folder) if each.is_dir() and _holds_files(each))
+
+    def _in(self, folder: str) -> Iterator[Path]:
         path = self._path(folder)
-        if not path.is_dir():
-            return []
-        return sorted(each.name for each in path.iterdir() if each.is_dir() and _holds_files(each))
+        return path.iterdir() if path.is_dir() else iter(())
 
     def open(self, name: str, size: int) -> MappedFile:
         path = self._path(name)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from ..ports import Conn
+from ..ports import Conn, Watcher
 
 LINES_A_SECOND = 20
 MAX_LINE = 1_000
@@ -52,8 +52,8 @@ class Log:
 UNSYNCED = {"failed": "cannot be fetched from the master", "unread": "of the master cannot be read"}
 
 
-class LogWatcher:
-    """Logs changes inside a broker that an operator needs, not repetitions.
+class LogWatcher(Watcher):
+    """Logs changes inside a broker that an operator needs: not repetitions, puts, flushes, dispatches and saves.
 
     ``name_servers``: the number of its name servers.
     """
@@ -65,18 +65,6 @@ class LogWatcher:
         self._master: str | None = None
         # Consecutive answers; a name server that is down among several is logged once.
         self._answers = name_servers
-
-    def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
-        """Not logged."""
-
-    def flushed(self, upto: int) -> None:
-        """Not logged."""
-
-    def dispatched(self, upto: int) -> None:
-        """Not logged."""
-
-    def persisted(self, table: str) -> None:
-        """Not logged."""
 
     def synced(self, table: str, status: str) -> None:
         """Log a change between synced and not synced."""

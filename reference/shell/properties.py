@@ -12,26 +12,22 @@ characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import ConfigError
+from ..wire import config_text
+from ..wire.config_text import BLANKS, ESCAPE
 
 MAX_BYTES = 1 << 20
 MAX_SHOWN = 60
 """Characters of a key or a value that a message repeats."""
-BLANKS = " \t\f"
 WIDE = {
     b"\xff\xfe\x00\x00": "UTF-32", b"\x00\x00\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16",
 }  # fmt: skip
 """Byte order marks of encodings other than ASCII's; the longer ones first."""
 MARK = b"\xef\xbb\xbf"
 """UTF-8's."""
-_KEY = re.compile(r"(?:\\.|[^\\=: \t\f])*", re.DOTALL)
-_SEPARATOR = re.compile(r"[ \t\f]*[=:]?[ \t\f]*")
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|(.))", re.DOTALL)
-_MEANS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
@@ -76,23 +72,15 @@ def _misencoded(raw: bytes) -> str:
     return ""
 
 
-def parse(text: str) -> dict[str, str]:
-    """Keys and values of a file's text; ConfigError for an illegal escape."""
-    return {key: each.value for key, each in entries(text).items()}
-
-
 def entries(text: str, where: str = "line ") -> dict[str, Entry]:
-    """As :func:`parse`, with line numbers. ``where``: text before a line number in messages."""
+    """Keys and values of a file's text, with line numbers; ConfigError for an illegal escape.
+
+    ``where``: text before a line number in messages.
+    """
     found = {}
-    for number, line in _logical_lines(text):
-        match = _KEY.match(line)
-        assert match is not None, "an empty key matches, too"
-        value = line[match.end() :]
-        separator = _SEPARATOR.match(value)
-        assert separator is not None, "so does an empty separator"
-        value = value[separator.end() :]
+    for number, key, value in config_text.entries(text):
         stripped, at = value.rstrip(BLANKS), f"{where}{number}"
-        found[_unescape(match[0], at)] = Entry(_unescape(stripped, at), number, stripped != value)
+        found[_unescape(key, at)] = Entry(_unescape(stripped, at), number, stripped != value)
     return found
 
 
@@ -112,31 +100,7 @@ def quoted(text: str) -> str:
     return f"'{plain(text, MAX_SHOWN)}'"
 
 
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Logical lines with the number of their first line: without comments, blank lines and leading blanks."""
-    joined, first = "", 0
-    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
-        line = line.lstrip(BLANKS)
-        if not joined and (not line or line[0] in "#!"):
-            continue
-        first = first if joined else number
-        joined += line
-        backslashes = len(joined) - len(joined.rstrip("\\"))
-        if backslashes % 2:
-            joined = joined[:-1]
-            continue
-        yield first, joined
-        joined = ""
-    if joined:
-        yield first, joined
-
-
 def _unescape(text: str, where: str) -> str:
-    def meaning(match: re.Match[str]) -> str:
-        if match[1]:
-            return chr(int(match[1], 16))
-        if match[2] == "u":
-            raise ConfigError(rf"{where}: malformed \uXXXX escape in {quoted(text)}: write four hexadecimal digits")
-        return _MEANS.get(match[2], match[2])
-
-    return _ESCAPE.sub(meaning, text)
+    if any(escape[1] == "u" for escape in ESCAPE.finditer(text)):
+        raise ConfigError(rf"{where}: malformed \uXXXX escape in {quoted(text)}: write four hexadecimal digits")
+    return config_text.without_escapes(text)

@@ -149,7 +149,7 @@ def _started(settings: Settings, broker: Broker) -> str:
         copies = f", copies {config.haMasterAddress or names}"
     return (
         f"{config.brokerName} ({config.brokerRole} {config.brokerId}) listens on {settings.bind}, ports {numbers}"
-        f"{copies}; store {settings.root}: {broker.recovery} recovery, log [{broker.log.start}, {broker.log.end})"
+        f"{copies}; store {settings.root}: {broker.store.recovery} recovery, log [{broker.log.start}, {broker.log.end})"
         + (f"; {cut}" if (cut := broker.store.recovered.describe()) else "")
     )
 

@@ -32,22 +32,18 @@ _WORDS = {bool: "true or false", int: "an integer", float: "a number", str: "a t
 
 def decode(kind: type[_Bean], body: str | bytes) -> _Bean:
     """The body as a ``kind``, a named tuple."""
-    return from_json(kind, fastjson.loads(body))
-
-
-def encode(bean: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
-    """The body of a named tuple. The options are those of :func:`fastjson.dumps`."""
-    return fastjson.dumps(to_json(bean), pretty=pretty, standard=standard)
-
-
-def from_json(kind: type[_Bean], value: Any) -> _Bean:
-    """A ``kind`` from the result of :func:`fastjson.loads`."""
     wanted: Any = kind
+    value = fastjson.loads(body)
     try:
         bean: _Bean = _reader(wanted)(value)
     except CodecError as why:
         raise CodecError(f"{wanted.__name__}: {why}") from why
     return bean
+
+
+def encode(bean: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
+    """The body of a named tuple. The options are those of :func:`fastjson.dumps`."""
+    return fastjson.dumps(to_json(bean), pretty=pretty, standard=standard)
 
 
 def to_json(value: Any) -> Any:

@@ -8,6 +8,9 @@ ConsumerOffsetSerializeWrapper, DelayOffsetSerializeWrapper, KVTable.
 
 from typing import NamedTuple
 
+INHERIT, WRITE, READ = 1, 2, 4
+"""Permissions of topics and brokers; 8 is priority."""
+
 
 class DataVersion(NamedTuple):
     """A table's version; equal iff both numbers agree."""
@@ -21,7 +24,6 @@ class TopicConfig(NamedTuple):
     read_queue_nums: int = 16
     write_queue_nums: int = 16
     perm: int = 6
-    """1 inherit, 2 write, 4 read, 8 priority."""
     topic_filter_type: str = "SINGLE_TAG"
     topic_sys_flag: int = 0
     order: bool = False

@@ -1,8 +1,8 @@
 """Bodies of the name server: routes, clusters, and a broker's registration in both its forms.
 
 Plain JSON goes through :mod:`pairproof.reference.wire.beans`. A compressed registration is a zlib stream of
-length-prefixed parts, without a topic's system flag and order, as in Java. Source: TopicRouteData, BrokerData,
-QueueData, ClusterInfo, RegisterBrokerBody, TopicConfig.encode, DefaultRequestProcessor.
+length-prefixed parts, without a topic's system flag and order, as in Java. Left out: writing one. Source:
+TopicRouteData, BrokerData, QueueData, ClusterInfo, RegisterBrokerBody, TopicConfig.encode, DefaultRequestProcessor.
 """
 
 import zlib
@@ -11,7 +11,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from ..errors import CodecError
-from . import beans, fastjson
+from . import beans
 from .bodies import DataVersion, TopicConfig, TopicConfigs
 from .remoting import MAX_FRAME
 
@@ -60,26 +60,13 @@ class RegisterBrokerBody(NamedTuple):
 
 
 def encode_route(route: TopicRouteData, request_version: int, accept_standard_json_only: bool = False) -> bytes:
-    """The route in the form for this client's version; new clients get sorted, quoted broker ids."""
-    if request_version < STANDARD_JSON_VERSION and not accept_standard_json_only:
-        return beans.encode(route)
-    brokers = [data._replace(broker_addrs=dict(sorted(data.broker_addrs.items()))) for data in route.broker_datas]
-    return beans.encode(route._replace(broker_datas=tuple(brokers)), standard=True)
+    """The route in the form for this client's version; new clients get quoted broker ids."""
+    return beans.encode(route, standard=accept_standard_json_only or request_version >= STANDARD_JSON_VERSION)
 
 
 def body_crc(body: bytes) -> int:
     """``bodyCrc32`` of a registration: over the bytes as sent."""
     return zlib.crc32(body) & 0x7FFFFFFF
-
-
-def encode_registration(registration: RegisterBrokerBody, compressed: bool = False) -> bytes:
-    """The body of REGISTER_BROKER, in one of its forms."""
-    if not compressed:
-        return beans.encode(registration)
-    (topics, version), filters = registration
-    lines = [_encode_topic(topic) for topic in topics.values()]
-    parts = [_sized(beans.encode(version)), _INT.pack(len(lines)), *map(_sized, lines)]
-    return zlib.compress(b"".join([*parts, _sized(fastjson.dumps(filters))]), zlib.Z_BEST_COMPRESSION)
 
 
 def decode_registration(body: bytes, header: Mapping[str, int | bool | str]) -> RegisterBrokerBody:
@@ -130,10 +117,6 @@ class _Parts:
         return self._data[start : self._at]
 
 
-def _sized(part: bytes) -> bytes:
-    return _INT.pack(len(part)) + part
-
-
 def _inflate(body: bytes) -> bytes:
     stream = zlib.decompressobj()
     try:
@@ -143,13 +126,6 @@ def _inflate(body: bytes) -> bytes:
     if not stream.eof or stream.unused_data:
         raise CodecError(f"registration is not a whole zlib stream of at most {MAX_FRAME} bytes")
     return data
-
-
-def _encode_topic(topic: TopicConfig) -> bytes:
-    name, readers, writers, perm, filter_type, *_ = topic
-    if " " in name:
-        raise CodecError(f"topic {name!r} cannot be registered: its name has a space")
-    return f"{name} {readers} {writers} {perm} {filter_type}".encode()
 
 
 def _decode_topic(line: bytes) -> TopicConfig:

@@ -6,13 +6,14 @@ MixAll.properties2String and string2Properties, java.util.Properties.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from ..errors import CodecError
 
-_escape = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+BLANKS = " \t\f"
+ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+"""A malformed \\u is an escaped u."""
 _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_BLANK = " \t\f"
 _key = re.compile(r"((?:[^\\=: \t\f]++|\\.)*)[ \t\f]*+[=:]?[ \t\f]*+", re.DOTALL)
 _one_line = re.compile(r"(?![ \t\f])[^\r\n]*")
 
@@ -20,34 +21,44 @@ _one_line = re.compile(r"(?![ \t\f])[^\r\n]*")
 def decode(text: bytes) -> dict[str, str]:
     """Key to value; the last one of repeated keys. CodecError for text that is not UTF-8."""
     try:
-        lines = re.split(r"\r\n|\r|\n", text.decode())
+        return {without_escapes(key): without_escapes(value) for _, key, value in entries(text.decode())}
     except UnicodeDecodeError as why:
         raise CodecError(f"configuration is not UTF-8 at byte {why.start}") from why
-    found: dict[str, str] = {}
-    parts: list[str] = []
-    for line in lines:
-        start = line.lstrip(_BLANK)
-        if not parts and (not start or start[0] in "#!"):
-            continue
-        if (len(start) - len(start.rstrip("\\"))) % 2:
-            parts.append(start[:-1])
-            continue
-        _take("".join([*parts, start]), found)
-        parts.clear()
-    if parts:
-        _take("".join(parts), found)
-    return found
 
 
-def _take(line: str, found: dict[str, str]) -> None:
+def entries(text: str) -> Iterator[tuple[int, str, str]]:
+    """The number of each entry's first line, and its key and value, which still have their escapes."""
+    joined, first, continues = "", 0, False
+    for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
+        line = line.lstrip(BLANKS)
+        if not continues:
+            first = number
+            if not line or line[0] in "#!":
+                continue
+        joined += line
+        continues = (len(joined) - len(joined.rstrip("\\"))) % 2 == 1
+        if continues:
+            joined = joined[:-1]
+        else:
+            yield first, *_split(joined)
+            joined = ""
+    if continues:
+        yield first, *_split(joined)
+
+
+def _split(line: str) -> tuple[str, str]:
     head = _key.match(line)
     assert head is not None, "the pattern also matches nothing"
-    found[_escape.sub(_plain, head[1])] = _escape.sub(_plain, line[head.end() :])
+    return head[1], line[head.end() :]
 
 
-def _plain(escape: re.Match[str]) -> str:
-    code = escape[1]
-    return chr(int(code[1:], 16)) if len(code) == 5 else _LETTERS.get(code, code)
+def without_escapes(text: str) -> str:
+    """The text with the meaning of its escapes."""
+    return ESCAPE.sub(lambda escape: _LETTERS.get(escape[1]) or _unescaped(escape[1]), text)
+
+
+def _unescaped(code: str) -> str:
+    return chr(int(code[1:], 16)) if len(code) == 5 else code
 
 
 def encode(values: Mapping[str, str]) -> bytes:

@@ -118,41 +118,43 @@ def _text(text: str, at: int) -> tuple[str, int]:
 
 
 def _list(text: str, at: int, depth: int) -> tuple[list[Any], int]:
-    if depth > MAX_DEPTH:
-        raise CodecError(f"body at {at}: nested deeper than {MAX_DEPTH}")
     values: list[Any] = []
-    at = _skip(text, at)
-    if text.startswith("]", at):
-        return values, at + 1
-    while True:
-        value, at = _value(text, _skip(text, at), depth)
+
+    def take(at: int) -> int:
+        value, at = _value(text, at, depth)
         values.append(value)
-        at = _skip(text, at)
-        if text.startswith("]", at):
-            return values, at + 1
-        if not text.startswith(",", at):
-            raise _wrong(text, at, ", or ]")
-        at += 1
+        return at
+
+    return values, _each(text, at, depth, "]", take)
 
 
 def _object(text: str, at: int, depth: int) -> tuple[dict[Key, Any], int]:
-    if depth > MAX_DEPTH:
-        raise CodecError(f"body at {at}: nested deeper than {MAX_DEPTH}")
     values: dict[Key, Any] = {}
-    at = _skip(text, at)
-    if text.startswith("}", at):
-        return values, at + 1
-    while True:
-        key, at = _key(text, _skip(text, at), depth)
+
+    def take(at: int) -> int:
+        key, at = _key(text, at, depth)
         at = _skip(text, at)
         if not text.startswith(":", at):
             raise _wrong(text, at, ":")
         values[key], at = _value(text, _skip(text, at + 1), depth)
-        at = _skip(text, at)
-        if text.startswith("}", at):
-            return values, at + 1
+        return at
+
+    return values, _each(text, at, depth, "}", take)
+
+
+def _each(text: str, at: int, depth: int, end: str, take: Callable[[int], int]) -> int:
+    """Take the elements, with commas between them, up to ``end``; returns the position behind it."""
+    if depth > MAX_DEPTH:
+        raise CodecError(f"body at {at}: nested deeper than {MAX_DEPTH}")
+    at = _skip(text, at)
+    if text.startswith(end, at):
+        return at + 1
+    while True:
+        at = _skip(text, take(_skip(text, at)))
+        if text.startswith(end, at):
+            return at + 1
         if not text.startswith(",", at):
-            raise _wrong(text, at, ", or }")
+            raise _wrong(text, at, f", or {end}")
         at += 1
 
 

@@ -111,7 +111,7 @@ _QUERIED = "indexLastUpdateTimestamp:long indexLastUpdatePhyoffset:long"
 _TOPIC = """topic defaultTopic readQueueNums:int writeQueueNums:int perm:int topicFilterType topicSysFlag:int?
     order:bool"""
 
-HEADERS: Mapping[int, Row] = {
+_WITH_FIELDS = {
     RequestCode.SEND_MESSAGE: _row(_SEND, _SENT, _STORED),
     RequestCode.SEND_MESSAGE_V2: _row(_SEND, _SENT, _STORED),
     RequestCode.SEND_BATCH_MESSAGE: _row(_SEND, _SENT, _STORED),
@@ -124,16 +124,12 @@ HEADERS: Mapping[int, Row] = {
     RequestCode.QUERY_CONSUMER_OFFSET: _row("consumerGroup topic queueId:int", "offset:long"),
     RequestCode.UPDATE_CONSUMER_OFFSET: _row("consumerGroup topic queueId:int commitOffset:long"),
     RequestCode.UPDATE_AND_CREATE_TOPIC: _row(_TOPIC),
-    RequestCode.GET_ALL_TOPIC_CONFIG: _row(),
-    RequestCode.UPDATE_BROKER_CONFIG: _row(),
     RequestCode.GET_BROKER_CONFIG: _row("", "version"),
-    RequestCode.GET_BROKER_RUNTIME_INFO: _row(),
     RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: _row("topic queueId:int timestamp:long", "offset:long"),
     RequestCode.GET_MAX_OFFSET: _row("topic queueId:int", "offset:long"),
     RequestCode.GET_MIN_OFFSET: _row("topic queueId:int", "offset:long"),
     RequestCode.GET_EARLIEST_MSG_STORETIME: _row("topic queueId:int", "timestamp:long"),
     RequestCode.VIEW_MESSAGE_BY_ID: _row("offset:long"),
-    RequestCode.HEART_BEAT: _row(),
     RequestCode.UNREGISTER_CLIENT: _row("clientID producerGroup? consumerGroup?"),
     RequestCode.CONSUMER_SEND_MSG_BACK: _row(
         "offset:long group delayLevel:int originMsgId? originTopic? unitMode:bool? maxReconsumeTimes:int?"
@@ -144,12 +140,6 @@ HEADERS: Mapping[int, Row] = {
     ),
     RequestCode.GET_CONSUMER_LIST_BY_GROUP: _row("consumerGroup"),
     RequestCode.NOTIFY_CONSUMER_IDS_CHANGED: _row("consumerGroup"),
-    RequestCode.LOCK_BATCH_MQ: _row(),
-    RequestCode.UNLOCK_BATCH_MQ: _row(),
-    RequestCode.GET_ALL_CONSUMER_OFFSET: _row(),
-    RequestCode.GET_ALL_DELAY_OFFSET: _row(),
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: _row(),
-    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: _row(),
     RequestCode.GET_TOPIC_STATS_INFO: _row("topic"),
     RequestCode.GET_CONSUMER_CONNECTION_LIST: _row("consumerGroup"),
     RequestCode.GET_PRODUCER_CONNECTION_LIST: _row("producerGroup"),
@@ -162,10 +152,9 @@ HEADERS: Mapping[int, Row] = {
     ),
     RequestCode.UNREGISTER_BROKER: _row(_BROKER),
     RequestCode.GET_ROUTEINFO_BY_TOPIC: _row("topic acceptStandardJsonOnly:bool?"),
-    RequestCode.GET_BROKER_CLUSTER_INFO: _row(),
-    RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER: _row(),
     RequestCode.QUERY_DATA_VERSION: _row(_BROKER, "changed:bool"),
 }
+HEADERS: Mapping[int, Row] = {code: _WITH_FIELDS.get(code, _row()) for code in RequestCode}
 
 # The long names in the table's order; 'n', the broker's name, is ignored like its long form 'bname'.
 SHORT_NAMES = dict(zip([field.name for field in _fields(_SEND)], "abcdefghijklm", strict=True))
@@ -177,18 +166,13 @@ _SURE_DIGITS = {"int": 9, "long": 18}
 _integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 
 
-class _Plan(NamedTuple):
-    """A header's fields, each with its name on the wire."""
-
-    fields: tuple[tuple[str, Field], ...]
-    names: frozenset[str]
+_Plan = Mapping[str, tuple[str, Field]]
+"""A header's fields by their long names, each with its name on the wire."""
 
 
 def _plan(fields: tuple[Field, ...], code: int) -> _Plan:
     short = SHORT_NAMES if code in _SHORT_CODES else {}
-    return _Plan(
-        tuple((short.get(each.name, each.name), each) for each in fields), frozenset(each.name for each in fields)
-    )
+    return {each.name: (short.get(each.name, each.name), each) for each in fields}
 
 
 _REQUESTS = {code: _plan(row.request, code) for code, row in HEADERS.items()}
@@ -241,7 +225,7 @@ def _title(request_code: int, code: int | None) -> str:
 
 def _decode(plan: _Plan, texts: Mapping[str, str], request_code: int, code: int | None) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for travels, (name, kind, required) in plan.fields:
+    for travels, (name, kind, required) in plan.values():
         text = texts.get(travels)
         if text is None:
             if required:
@@ -260,11 +244,11 @@ def _decode(plan: _Plan, texts: Mapping[str, str], request_code: int, code: int 
 
 
 def _encode(plan: _Plan, values: Mapping[str, Any], request_code: int, code: int | None) -> dict[str, str]:
-    if not plan.names.issuperset(values):
-        unknown = sorted(values.keys() - plan.names)[0]
+    if not values.keys() <= plan.keys():
+        unknown = sorted(values.keys() - plan.keys())[0]
         raise CodecError(f"{_title(request_code, code)} has no field {unknown!r}")
     texts: dict[str, str] = {}
-    for travels, (name, kind, required) in plan.fields:
+    for travels, (name, kind, required) in plan.values():
         value = values.get(name)
         if value is None:
             if required:

@@ -15,29 +15,6 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import CodecError
-from .properties import java_hash, properties_of, properties_to, tags_code
-
-__all__ = [
-    "BLANK_SIZE",
-    "FIXED_SIZE",
-    "MAX_PROPERTIES",
-    "MAX_TOPIC",
-    "RECORD_MAGICS",
-    "Blank",
-    "Message",
-    "Record",
-    "decode",
-    "encode",
-    "encode_blank",
-    "java_hash",
-    "peek",
-    "properties_of",
-    "properties_to",
-    "size_of",
-    "tags_code",
-    "text_size",
-    "why_misplaced",
-]
 
 Host = tuple[bytes, int]
 """Address (4 or 16 bytes) and port."""
@@ -79,7 +56,7 @@ class Message(NamedTuple):
     queue_id: int
     body: bytes
     properties: bytes = b""
-    """As stored: see :func:`properties_of`."""
+    """As stored: see :func:`.properties.properties_of`."""
     flag: int = 0
     sys_flag: int = 0
     born_ms: int = 0
@@ -183,7 +160,8 @@ def decode(data: bytes, at: int = 0, check_crc: bool = True, origin: int = 0) ->
             raise CodecError(f"filler at {position} has size {size}, less than its own {BLANK_SIZE} bytes")
         return Blank(size)
     if magic not in (MAGIC_V1, MAGIC_V2):
-        raise CodecError(_why_magic(magic, position))
+        what = f"magic {magic & 0xFFFFFFFF:#010x}" if magic else "zero bytes"
+        raise CodecError(f"no record at {position}: {what}")
     if size < FIXED_SIZE:
         raise CodecError(f"record at {position} has size {size}, less than the smallest one of {FIXED_SIZE}")
     if size > len(data) - at:
@@ -239,9 +217,3 @@ def why_misplaced(record: Record, position: int) -> str | None:
 
 def _too_few(left: int, at: int) -> str:
     return f"{max(0, left)} bytes at {at} are too few for a record's size and magic"
-
-
-def _why_magic(magic: int, at: int) -> str:
-    if magic == 0:
-        return f"no record at {at}: zero bytes"
-    return f"no record at {at}: magic {magic & 0xFFFFFFFF:#010x}"

@@ -15,7 +15,8 @@ from ...harness.commands.options import RUNS, summary
 from ...harness.texts.wording import counted
 
 if TYPE_CHECKING:
-    from ..model import Report, Row
+    from ...harness.runs.schema import Row
+    from ..model import Report
 
 MAX_CAUSES = 20
 """Findings shown, one per cause."""

@@ -2,8 +2,8 @@
 
 A part of the table ``history`` holds complete trials, and the parts of ``trials`` and ``verdicts`` with the same number
 cover the same trials. So each number is a separate task: nothing is shuffled, one history is in memory at a time, and a
-damaged file is a row that names it, not the end of a job. The output is one row per history, with the tables of
-:mod:`~pairproof.reports.traces.measured` nested in it.
+damaged file is a row that names it, not the end of a job. The output is one row per history, with its rows of the
+tables of :mod:`~pairproof.reports.traces.measured`.
 
 **Rejudged** is each complete history, by the run's laws and observed event types. The comparison covers verdict,
 numbers of judgements and violations, and the first violation's event; texts may change. For an incomplete trial (failed
@@ -14,13 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
 from ...harness.history import Event
 from ...harness.runs import reader, tables
 from ..inputs import RunInput
 from .environment import Bench, verdict_rows
-from .measured import TABLES, Difference, Rows, columns, measure
+from .measured import Difference, Rows, measure
 
 MAX_REASON = 200
 
@@ -52,7 +50,7 @@ def numbered(runs: Iterable[RunInput]) -> list[Numbered]:
 
 
 class History(NamedTuple):
-    """One row; the nested tables follow. ``trial`` is None for an unreadable part."""
+    """One row. ``trial`` is None for an unreadable part."""
 
     run: str
     part: str
@@ -83,25 +81,6 @@ class History(NamedTuple):
 class Measured(NamedTuple):
     history: History
     rows: Rows
-
-
-def schema() -> pa.Schema:
-    """The Arrow schema of :func:`batches`."""
-    plain = [(name, tables.ARROW[kind]) for name, kind in columns(History)]
-    nested = [(name, pa.list_(_struct(of))) for name, of in TABLES.items()]
-    return pa.schema([*plain, *nested])
-
-
-def _struct(of: Any) -> pa.DataType:
-    return pa.struct([(name, tables.ARROW[kind]) for name, kind in columns(of)])
-
-
-def batches(parts: Iterable[Numbered], benches: Mapping[str, Bench], judging: bool = True) -> Iterator[pa.RecordBatch]:
-    """One record batch per part, of :func:`schema`. ``benches``: by run. Without ``judging`` nothing is rejudged."""
-    for part in parts:
-        found = list(of_part(part, benches[part.run], judging))
-        if found:
-            yield _batch(found)
 
 
 def of_part(part: Numbered, bench: Bench, judging: bool = True) -> Iterator[Measured]:
@@ -207,23 +186,3 @@ def _difference(law: str, before: dict[str, Any] | None, after: dict[str, Any] |
     verdicts = [row["verdict"] if row else None for row in (before, after)]
     judged = [row["judged"] if row else None for row in (before, after)]
     return Difference(int(verdicts[0] == "violated" or verdicts[1] != "violated"), law, *verdicts, *judged)
-
-
-def _batch(found: list[Measured]) -> pa.RecordBatch:
-    """Whole columns at once: a dictionary per row would cost an order of magnitude more."""
-    shape = schema()
-    plain = list(zip(*(each.history for each in found), strict=True))
-    arrays = [pa.array(values, field.type) for values, field in zip(plain, shape, strict=False)]
-    for name, of in TABLES.items():
-        rows = [each.rows.get(name, ()) for each in found]
-        ends = [0]
-        for each in rows:
-            ends.append(ends[-1] + len(each))
-        flat = [row for each in rows for row in each]
-        held = list(zip(*flat, strict=True)) if flat else [()] * len(columns(of))
-        fields = list(_struct(of))
-        values = [pa.array(each, field.type) for each, field in zip(held, fields, strict=True)]
-        arrays.append(
-            pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.StructArray.from_arrays(values, fields=fields))
-        )
-    return pa.RecordBatch.from_arrays(arrays, schema=shape)

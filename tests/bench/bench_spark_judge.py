@@ -19,7 +19,7 @@ import pyarrow.parquet
 from pairproof.harness.judging.judge import Judge, all_laws
 from pairproof.harness.runs.reader import histories
 from pairproof.harness.runs.schema import TABLES
-from pairproof.harness.runs.tables import from_columns, write_part
+from pairproof.harness.runs.tables import from_columns, part_bytes
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
@@ -69,7 +69,7 @@ def repeated(trials: list[list[tuple[object, ...]]], events: int, folder: Path) 
             for table, (amount, columns) in made.items():
                 part = folder / table / f"part-{written:09d}.parquet"
                 part.parent.mkdir(parents=True, exist_ok=True)
-                write_part(from_columns(table, amount, columns), part)
+                part.write_bytes(part_bytes(from_columns(table, amount, columns)))
                 parts[table].append(part)
             rows, told = [], []
     facts = {"run": "bench", "target": "reference", "lab": "sim", "laws": [law.id for law in all_laws()]}

@@ -17,7 +17,7 @@ from pairproof.chaos.toxiproxy.proxies import Proxies
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from toxiproxies import Server, Way, running, way
+from toxiproxies import Server, Way, destroy, running, way
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def server() -> Iterator[Server]:
 def proxies(server: Server) -> Iterator[Proxies]:
     yield server.proxies
     for name in server.proxies.names():
-        server.proxies.destroy(name)
+        destroy(server.proxies, name)
 
 
 @pytest.fixture

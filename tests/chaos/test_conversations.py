@@ -112,7 +112,7 @@ def test_a_node_that_ends_instead_of_answering_is_seen(monkeypatch: pytest.Monke
 
 def test_a_node_that_forgets_what_a_slow_visitor_has_not_taken_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sim_caller, "SLOW", 1)
-    monkeypatch.setattr(CommandPeers, "writable", lambda self, conn: None)
+    monkeypatch.setattr(CommandPeers, "on_writable", lambda self, conn: None)
     trial = visited(monkeypatch, "master", MESSAGES)
     assert {each.law: each for each in trial.judgements}[ConversationAnswered.id].broken
 

@@ -174,7 +174,7 @@ def test_a_node_that_ends_as_time_passes_is_visited_no_more(monkeypatch: pytest.
 
 
 def test_a_connection_that_a_node_closes_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CommandPeers, "feed", lambda self, conn, data: self.drop(conn))
+    monkeypatch.setattr(CommandPeers, "on_bytes", lambda self, conn, data: self.drop(conn))
     _, wrong = visited(monkeypatch, "names", LOST_BROKER)
     assert any("a master registers, answered CLOSED" in each for each in wrong)
 

@@ -13,7 +13,7 @@ import pytest
 from pairproof.chaos import mutants
 from pairproof.chaos.commands.mutants import control, hunt, schedules, violated
 from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, seeded
+from pairproof.chaos.mutants.mutant import CONSUMER, PRODUCER, seeded, seeded_in
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness import registry
 from pairproof.harness.errors import UsageError
@@ -95,13 +95,10 @@ def test_mutant_takes_the_place_of_its_node_and_of_no_other(mutant: Mutant) -> N
 
 
 def test_every_mutant_of_every_module_is_listed_under_a_name_of_its_own() -> None:
-    groups = [
-        value
-        for found in iter_modules(mutants.__path__, mutants.__name__ + ".")
-        for value in vars(import_module(found.name)).values()
-        if type(value) is tuple and value and all(isinstance(each, Mutant) for each in value)
-    ]
-    assert sorted(each.name for group in groups for each in group) == sorted(catalogue())
+    names = [found.name for found in iter_modules(mutants.__path__, mutants.__name__ + ".")]
+    for name in names:
+        import_module(name)
+    assert sorted(each.name for name in names for each in seeded_in(name)) == sorted(catalogue())
 
 
 def test_two_mutants_of_one_name_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from pairproof.chaos.mutants import Mutant, catalogue
-from pairproof.chaos.mutants.delivery import DELIVERY
-from pairproof.chaos.mutants.mutant import with_parts
-from pairproof.chaos.mutants.progress import PROGRESS
+from pairproof.chaos.mutants import Mutant, catalogue, delivery, progress
+from pairproof.chaos.mutants.mutant import seeded_in, with_parts
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
@@ -86,7 +84,9 @@ def broken(target: ReferenceTarget, settings: Args, ops: tuple[Op, ...], *laws: 
     return {each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED}
 
 
-@pytest.mark.parametrize("mutant", [*DELIVERY, *PROGRESS], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "mutant", [*seeded_in(delivery.__name__), *seeded_in(progress.__name__)], ids=lambda each: each.name
+)
 def test_the_declared_law_catches_it(mutant: Mutant) -> None:
     assert broken(ReferenceTarget((mutant,)), *PROGRAMS[mutant.name], mutant.law) == {mutant.law}
 

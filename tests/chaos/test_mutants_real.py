@@ -17,6 +17,7 @@ from pairproof.harness import registry
 from pairproof.harness.commands.main import main
 from pairproof.harness.exploration.explore import Explorer
 from pairproof.harness.search import repeated
+from pairproof.harness.trials.trial import Trial
 
 NAME, LAW = "loses_first_frame", "loss-is-suffix"
 
@@ -71,7 +72,7 @@ def test_what_never_shows_again_is_not_called_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     register(ShakyLab(f"reference+{NAME}", 1), monkeypatch)
-    monkeypatch.setattr("pairproof.chaos.commands.mutants_real.violates", lambda trial, law: False)
+    monkeypatch.setattr(Trial, "violates", lambda trial, law: False)
     monkeypatch.setattr(repeated, "small", lambda lab, target, schedule, *_: repeated.Small(schedule, "shaky", None))
     assert hunt(tmp_path, "--trials", "200") == 1
     assert "found, but not reproduced" in capsys.readouterr().out

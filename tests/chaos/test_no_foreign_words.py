@@ -23,7 +23,7 @@ from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Schedule
 from pairproof.reference.errors import CodecError
-from pairproof.reference.wire import config_text, fastjson, message_id, remoting
+from pairproof.reference.wire import config_text, fastjson, remoting
 
 ROOT = Path(pairproof.__file__).parent
 IN_HISTORIES = ("reference/wire", "reference/core", "reference/client", "chaos/observers", "chaos/rocketmq",
@@ -91,7 +91,6 @@ BINARY = struct.pack(">ii", 6, (1 << 24) | 2) + bytes(2)
     (lambda: fastjson.loads(b"{\xff}"), "body is not UTF-8 at byte 1"),
     (lambda: fastjson.loads('{"a": "\\u12"}'), "body at 6: a text that cannot be read"),
     (lambda: config_text.decode(b"a=\xff"), "configuration is not UTF-8 at byte 2"),
-    (lambda: message_id.encode((bytes(4), 1 << 40), 0), f"no message id for port {1 << 40} and offset 0"),
 ])  # fmt: skip
 def test_codecs_say_in_their_own_words_what_is_wrong(read: Callable[[], Any], words: str) -> None:
     with pytest.raises(CodecError) as raised:

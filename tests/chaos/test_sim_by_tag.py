@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
-from pairproof.chaos.mutants.by_tag import BY_TAG
+from pairproof.chaos.mutants import by_tag
+from pairproof.chaos.mutants.mutant import seeded_in
 from pairproof.harness.history import Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations import scope
@@ -58,7 +59,7 @@ PROGRAM = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("mutant", BY_TAG, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", seeded_in(by_tag.__name__), ids=lambda mutant: mutant.name)
 def test_a_small_program_shows_the_mutant(mutant: object) -> None:
     name, law = getattr(mutant, "name", ""), getattr(mutant, "law", "")
     _, broken = played(*PROGRAM, target=f"reference+{name}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pairproof.chaos.labs.sim.session import SimSession, open_session
+from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.history import MS, Event
 
 
 def warm(**settings: str | int) -> SimSession:
-    session = open_session(TARGET, TARGET.settings(settings), "trial")
+    session = SimSession(TARGET, TARGET.settings(settings), "trial")
     session.warm_up()
     return session
 

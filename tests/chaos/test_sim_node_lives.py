@@ -12,8 +12,8 @@ from pairproof.chaos.labs.sim import watchdog, world
 from pairproof.chaos.labs.sim.host import WATCHDOG
 from pairproof.chaos.labs.sim.network import Network
 from pairproof.chaos.labs.sim.session import SimSession
-from pairproof.chaos.mutants.incarnations import LIVES
-from pairproof.chaos.mutants.mutant import Mutant, with_parts
+from pairproof.chaos.mutants import incarnations
+from pairproof.chaos.mutants.mutant import Mutant, seeded_in, with_parts
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.errors import LabError
 from pairproof.harness.history import Event
@@ -110,7 +110,7 @@ def test_the_machine_search_hands_over_trials_with_crashes() -> None:
     assert len(trials) == 15 and any("node-lives" in violated(each) for each in trials)
 
 
-@pytest.mark.parametrize("mutant", LIVES, ids=lambda each: each.name)
+@pytest.mark.parametrize("mutant", seeded_in(incarnations.__name__), ids=lambda each: each.name)
 def test_no_other_law_is_violated_where_a_node_is_gone(mutant: Mutant) -> None:
     away = Op("fault", {"name": "down", "link": "ha"}), LATER, Op("heal", {"name": "down"})
     ops = (*[SEND] * 9, LATER, *fault("kill"), *away, *fault("restart", "master"), SEND, LATER, SEND)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from pairproof.chaos.labs.sim.node_faults import Ongoing
-from pairproof.chaos.labs.sim.session import SimSession, open_session
+from pairproof.chaos.labs.sim.session import SimSession
 from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
@@ -40,7 +40,7 @@ def advance(ms: int) -> Op:
 
 
 def warm(**settings: str | int) -> SimSession:
-    session = open_session(TARGET, TARGET.settings(settings), "trial")
+    session = SimSession(TARGET, TARGET.settings(settings), "trial")
     session.warm_up()
     return session
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pairproof.chaos.rocketmq import lock_listener
+from pairproof.chaos.rocketmq.calls_listener import LOCK, UNLOCK, locked
 from pairproof.chaos.rocketmq.provision import QUEUES
 from pairproof.harness.history import MS, Event
 from pairproof.harness.rocketmq.operations.join import BROADCASTING, ORDERLY
@@ -76,16 +76,16 @@ def test_a_broadcasting_member_commits_nothing() -> None:
 
 
 def test_an_answer_that_cannot_be_read_leaves_the_locks_unknown() -> None:
-    asked: list[str] = ["t/0"]
+    asked, same = ["t/0"], json.dumps(["t/0"])
     read = {
-        b'{"lockOKMQSet":[{"topic":"t","queueId":0}]}': ("answered", asked),
-        b'{"lockOKMQSet":[]}': ("answered", []),
-        b"[]": ("unknown", asked),
-        b"": ("unknown", asked),
+        b'{"lockOKMQSet":[{"topic":"t","queueId":0}]}': ("answered", same),
+        b'{"lockOKMQSet":[]}': ("answered", "[]"),
+        b"[]": ("unknown", same),
+        b"": ("unknown", same),
     }
     for body, told in read.items():
-        assert lock_listener.result(41, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, body)), asked) == told
-    assert lock_listener.result(42, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, b"")), asked) == ("answered", asked)
-    assert lock_listener.result(41, Outcome("fail", "refused", None), asked) == ("failed", asked)
-    assert lock_listener.result(41, Outcome("fail", "SYSTEM_ERROR", Command(1, 1, 1, {})), asked) == ("unknown", asked)
-    assert lock_listener.result(41, Outcome("info", "timeout", None), asked) == ("unknown", asked)
+        assert locked(LOCK, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, body)), asked) == told
+    assert locked(UNLOCK, Outcome("ok", "PUT_OK", Command(0, 1, 1, {}, b"")), asked) == ("answered", same)
+    assert locked(LOCK, Outcome("fail", "refused", None), asked) == ("failed", same)
+    assert locked(LOCK, Outcome("fail", "SYSTEM_ERROR", Command(1, 1, 1, {})), asked) == ("unknown", same)
+    assert locked(LOCK, Outcome("info", "timeout", None), asked) == ("unknown", same)

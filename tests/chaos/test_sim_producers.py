@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
-from pairproof.chaos.mutants import catalogue
-from pairproof.chaos.mutants.producers import PRODUCERS
+from pairproof.chaos.mutants import catalogue, producers
+from pairproof.chaos.mutants.mutant import seeded_in
 from pairproof.chaos.targets.reference import ReferenceTarget
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
@@ -104,7 +104,7 @@ def test_a_one_way_send_asks_for_no_answer_and_is_stored() -> None:
     assert any(each.kind == "record" and each.message == "m1" for each in events)
 
 
-@pytest.mark.parametrize("mutant", PRODUCERS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", seeded_in(producers.__name__), ids=lambda mutant: mutant.name)
 def test_each_mutant_is_caught_by_its_law_and_the_correct_pair_by_none(mutant: object) -> None:
     name = getattr(mutant, "name", "")
     assert catalogue()[name].law in played(PROGRAMS[name], f"reference+{name}")[1]

@@ -7,7 +7,8 @@ from itertools import pairwise
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
-from pairproof.chaos.mutants.sent_back import SENT_BACK
+from pairproof.chaos.mutants import sent_back
+from pairproof.chaos.mutants.mutant import seeded_in
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
@@ -98,7 +99,9 @@ def test_other_consumers_do_not_join_that_group_and_only_a_simulation_has_it() -
 
 # The last needs a broker that does not take a message back.
 @pytest.mark.parametrize(
-    "mutant", [each for each in SENT_BACK if each.name != "sends_back_at_once"], ids=lambda mutant: mutant.name
+    "mutant",
+    [each for each in seeded_in(sent_back.__name__) if each.name != "sends_back_at_once"],
+    ids=lambda mutant: mutant.name,
 )
 def test_a_small_program_shows_the_mutant(mutant: object) -> None:
     name, law = getattr(mutant, "name", ""), getattr(mutant, "law", "")

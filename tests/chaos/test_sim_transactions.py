@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pairproof.chaos.labs.sim.lab import LAB
-from pairproof.chaos.mutants.transactions import TRANSACTIONS
+from pairproof.chaos.mutants import transactions
+from pairproof.chaos.mutants.mutant import seeded_in
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
@@ -89,7 +90,7 @@ def test_an_end_of_another_kind_is_refused_and_only_a_simulation_has_them() -> N
 SHOWS = (join(0, 0), advance(1_000), transact(), transact("rollback"), transact("rollback"), advance(3_000))
 
 
-@pytest.mark.parametrize("mutant", TRANSACTIONS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", seeded_in(transactions.__name__), ids=lambda mutant: mutant.name)
 def test_a_small_program_shows_the_mutant(mutant: object) -> None:
     name, law = getattr(mutant, "name", ""), getattr(mutant, "law", "")
     _, broken = played(*SHOWS, target=f"reference+{name}")

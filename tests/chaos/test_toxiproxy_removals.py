@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+import toxiproxies
 from toxiproxies import ATTRIBUTES, Server, Way, nothing_comes, read, running, way
 
 from pairproof.chaos.toxiproxy import proxies as adapter
@@ -111,7 +112,7 @@ def test_toxics_of_a_connection_that_is_about_to_end_can_be_taken_off(
         if calm == ORDERS[1]:
             with pytest.raises(LabError, match="toxiproxy-server died"):
                 proxies.add_toxic("ha", "up", "latency", {"latency": 0})
-            monkeypatch.setattr(proxies, "destroy", lambda _: None)
+            monkeypatch.setattr(toxiproxies, "destroy", lambda *_: None)
             return
         proxies.add_toxic("ha", "up", "latency", {"latency": 0})
         assert [each.kind for each in proxies.get("ha").toxics] == ["slow_close", "latency"]

@@ -11,6 +11,7 @@ from typing import Any
 
 from talkers import Talker
 from toxic_plays import FIN, REFUSED, RST, Heard
+from toxiproxies import destroy
 
 from pairproof.chaos.labs.sim.host import Host, Observer
 from pairproof.chaos.labs.sim.kernel import Kernel
@@ -138,7 +139,7 @@ class RealContext:
             each.closing = True
             each.transport.abort()
         self.server.close()
-        await asyncio.to_thread(self.proxies.destroy, self.name)
+        await asyncio.to_thread(destroy, self.proxies, self.name)
 
     def ms(self) -> float:
         return 0 if self.began is None else (self.loop.time() - self.began) * 1_000

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
+import requests
+
 from pairproof.chaos.toxiproxy import server
 from pairproof.chaos.toxiproxy.install import TOOL
 from pairproof.chaos.toxiproxy.proxies import HOST, Proxies
@@ -103,7 +105,13 @@ class Way:
 
     def close(self) -> None:
         self.listening.close()
-        self.proxies.destroy(self.name)
+        destroy(self.proxies, self.name)
+
+
+def destroy(proxies: Proxies, name: str) -> None:
+    """Remove a proxy; its connections end."""
+    response = requests.delete(f"http://{HOST}:{proxies.port}/proxies/{name}", timeout=QUIET_S)
+    assert response.status_code == 204, response.text
 
 
 @contextmanager

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pairproof.harness.runs.schema import TABLES
-from pairproof.harness.runs.tables import write_part
+from pairproof.harness.runs.tables import part_bytes
 
 TRIALS = 1_000
 POLL_S = 0.5
@@ -58,7 +58,8 @@ def copied(source: Path, store: Path, name: str) -> Path:
         (hidden / table).mkdir(parents=True)
         for part in (source / table).glob("part-*.parquet"):
             rows = pq.read_table(part, partitioning=None)
-            write_part(rows.set_column(0, "run", pa.repeat(name, len(rows))), hidden / table / part.name)
+            own = rows.set_column(0, "run", pa.repeat(name, len(rows)))
+            (hidden / table / part.name).write_bytes(part_bytes(own))
     shutil.copytree(source / "findings", hidden / "findings")
     facts = json.loads((source / "run.json").read_text())
     (hidden / "run.json").write_text(json.dumps({**facts, "run": name}))
@@ -74,7 +75,7 @@ def blinded(run: Path) -> None:
             kind = rows.schema.field(name).type
             told = pc.if_else(was, pa.scalar(value, kind), rows[name])
             rows = rows.set_column(rows.schema.get_field_index(name), name, told)
-        write_part(rows, part)
+        part.write_bytes(part_bytes(rows))
     for each in (run / "findings").iterdir():
         each.unlink()
     facts = json.loads((run / "run.json").read_text())

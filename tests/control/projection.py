@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from pairproof.harness import renamed
 from pairproof.harness.errors import PairproofError
 from pairproof.harness.history import Event
-from pairproof.harness.judging.abstentions import is_abstention
+from pairproof.harness.judging.law import ABSTAINED, JUDGED
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule_json import from_json
@@ -146,7 +146,7 @@ def _verdict_lines(trial: Trial, without: Collection[str]) -> Iterator[str]:
                     each.judged,
                     each.broken,
                     when,
-                    {n: m for n, m in each.notes.items() if not is_abstention(n)},
+                    {n: m for n, m in each.notes.items() if not n.startswith((ABSTAINED, JUDGED))},
                 ]
             )
 

@@ -86,7 +86,8 @@ def _build(folder: Path) -> Path:
     if go is None:
         raise LabError("there is no go, which builds the second judge: install Go 1.21 or later")
     built = folder / "porcupine"
-    done = programs.run([go, "build", "-trimpath", "-o", str(built), "."], BUILD_S, cwd=SOURCE)
+    late = f"go did not build the second judge within {BUILD_S} s"
+    done = programs.run([go, "build", "-trimpath", "-o", str(built), "."], BUILD_S, late, cwd=SOURCE)
     if done.returncode:
         raise LabError(f"go could not build the second judge: {done.stderr.strip()[:400]}")
     return built

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from pairproof.harness.rocketmq import contract
+from pairproof.harness.rocketmq import contract, documents
 from pairproof.harness.rocketmq.contract import MAY_VANISH, MUST_NOT_EXIST, MUST_SURVIVE, SOMEWHERE, must
 
 ROLES = ("ASYNC_MASTER", "SYNC_MASTER")
@@ -136,7 +136,7 @@ def test_a_message_on_several_slaves_survives_the_loss_of_all_but_one(
 
 
 def test_the_markdown_names_every_row_and_every_fault_class() -> None:
-    text = contract.to_markdown()
+    text = documents.of_contract()["contract"]
     assert text.count("\n| ") == len(contract.ROWS)
     assert all(f"`{fault}`" in text for fault in contract.FAULTS)
     assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1

@@ -77,7 +77,7 @@ def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
         each._replace(ops=tuple(op for op in each.ops if op.do not in ("join", "fail_consume", "pull", "select")))
         for each in corpus()
     )
-    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: silent)
+    monkeypatch.setattr("pairproof.harness.rocketmq.system.RocketMQ.corpus", lambda _: silent)
     capsys.readouterr()
     assert main(command) == 3
     assert "the corpus gave it nothing to judge" in capsys.readouterr().out
@@ -86,7 +86,7 @@ def test_a_bug_that_leaves_laws_nothing_to_judge_is_seen_in_no_time(
 def test_laws_of_third_parties_are_not_demanded_of_the_corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, laws = registry.own, {"live-progress"}
     monkeypatch.setattr(registry, "own", lambda group: frozenset(laws) if group == "laws" else own(group))
-    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: (Schedule({}, "quiet", ()),))
+    monkeypatch.setattr("pairproof.harness.rocketmq.system.RocketMQ.corpus", lambda _: (Schedule({}, "quiet", ()),))
     command = ["check", "--trials", "4", "--seed", "s", "--runs", str(tmp_path), "--law", "live-progress"]
     assert main(command) == 3
     laws.clear()

@@ -35,7 +35,7 @@ BRIEFLY = hypothesis.settings(
 @pytest.fixture
 def no_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """For what is not about the corpus, which takes longer than a hundred trials."""
-    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: ())
+    monkeypatch.setattr("pairproof.harness.rocketmq.system.RocketMQ.corpus", lambda _: ())
 
 
 class TrialClock:

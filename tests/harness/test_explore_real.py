@@ -86,7 +86,7 @@ def test_what_a_simulation_shows_too_is_shrunk_there() -> None:
     small = repeated.small(lab, resolve.target(MUTANT), LONG, LAW, always)
     assert small.shrunk_in == "sim" and [op.do for op in small.schedule.ops] == SMALL
     # Only to see whether it shows here.
-    assert lab.executed == before + repeated.STEADY and small.shown is not None and repeated.violates(small.shown, LAW)
+    assert lab.executed == before + repeated.STEADY and small.shown is not None and small.shown.violates(LAW)
 
 
 @pytest.mark.parametrize("least", range(len(SMALL), len(LONG.ops) + 1))
@@ -124,7 +124,7 @@ def test_a_target_that_no_simulation_runs_is_shrunk_in_its_model_if_that_shows_i
     target = Black(None if model is None else resolve.target(model))
     small = repeated.small(ShakyLab(MUTANT, 1), target, LONG, LAW, always)
     assert small.shrunk_in == shrunk_in and [op.do for op in small.schedule.ops] == SMALL
-    assert small.shown is not None and repeated.violates(small.shown, LAW)
+    assert small.shown is not None and small.shown.violates(LAW)
 
 
 def test_one_shrinking_tells_of_every_law_that_the_small_program_breaks() -> None:

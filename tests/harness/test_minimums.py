@@ -108,7 +108,7 @@ def test_minimums_survive_in_facts_and_odd_facts_are_no_minimums() -> None:
 
 
 def test_minimums_are_demanded_of_a_profile_s_own_counts_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: ())
+    monkeypatch.setattr("pairproof.harness.rocketmq.system.RocketMQ.corpus", lambda _: ())
 
     def explored(**bounds: Any) -> list[Minimum]:
         found = (

@@ -219,7 +219,7 @@ def test_a_row_that_counts_other_trials_is_refused(tmp_path: Path, verdict: str,
         writer.trial(trial(0, HOLDS))
     (part,) = RunReader(tmp_path / "r").parts("verdicts")
     rows = [{**row, "verdict": verdict, "trials": trials} for row in pq.read_table(part).to_pylist()]
-    tables.write_part(pa.Table.from_pylist(rows, tables.SCHEMAS["verdicts"]), part)
+    part.write_bytes(tables.part_bytes(pa.Table.from_pylist(rows, tables.SCHEMAS["verdicts"])))
     with pytest.raises(ValueError, match="stands for one trial"):
         list(tables.batches(part))
 

@@ -36,7 +36,7 @@ EVERY_SEARCH = profile("quick")._replace(
 def small_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """A slice and a bit: the whole corpus takes as long as a hundred trials."""
     found = corpus()[: SLICE + 2]
-    monkeypatch.setattr("pairproof.harness.rocketmq.corpus.corpus", lambda: found)
+    monkeypatch.setattr("pairproof.harness.rocketmq.system.RocketMQ.corpus", lambda _: found)
 
 
 @pytest.fixture

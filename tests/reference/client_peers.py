@@ -79,13 +79,13 @@ class Scripted:
     def on_connected(self, address: str, conn: Conn) -> None: ...
     def on_connect_failed(self, address: str) -> None: ...
     def on_bytes(self, conn: Conn, data: bytes) -> None:
-        self.peers.feed(conn, data)
+        self.peers.on_bytes(conn, data)
 
     def on_writable(self, conn: Conn) -> None:
-        self.peers.writable(conn)
+        self.peers.on_writable(conn)
 
     def on_closed(self, conn: Conn) -> None:
-        self.peers.closed(conn)
+        self.peers.on_closed(conn)
 
     def on_timer(self, key: Hashable) -> None: ...
     def on_flushed(self, token: Hashable) -> None: ...

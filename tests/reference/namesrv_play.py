@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fake_port import MS, FakePort
+from registrations import encode_registration
 
 from pairproof.reference.core.namesrv import NameServer
 from pairproof.reference.wire import beans, headers, remoting
 from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfigs
-from pairproof.reference.wire.bodies_route import RegisterBrokerBody, TopicRouteData, body_crc, encode_registration
+from pairproof.reference.wire.bodies_route import RegisterBrokerBody, TopicRouteData, body_crc
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command, CommandReader
 

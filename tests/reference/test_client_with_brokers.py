@@ -17,8 +17,16 @@ from pairproof.reference.client.producer import Outgoing, Producer, ProducerSett
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.namesrv import NameServer
-from pairproof.reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
+from pairproof.reference.wire.bodies import (
+    ConsumerOffsets,
+    DelayOffsets,
+    SubscriptionGroupConfig,
+    SubscriptionGroups,
+    TopicConfig,
+    TopicConfigs,
+)
 from pairproof.reference.wire.bodies_client import BatchItem, MessageQueue
+from pairproof.reference.wire.bodies_route import ClusterInfo
 
 QUEUES = 4
 
@@ -235,18 +243,18 @@ def test_what_an_administrator_reads_is_what_was_written() -> None:
     pair.world.run(30)
     assert pair.done == 2
     for address in (master, slave):
-        assert pair.read(admin.topics, address)[1].topic_config_table[TOPIC].read_queue_nums == QUEUES
-        assert pair.read(admin.groups, address)[1].subscription_group_table["slow"] == group
-        offsets = pair.read(admin.offsets, address)[1].offset_table
+        assert pair.read(admin.table, address, TopicConfigs)[1].topic_config_table[TOPIC].read_queue_nums == QUEUES
+        assert pair.read(admin.table, address, SubscriptionGroups)[1].subscription_group_table["slow"] == group
+        offsets = pair.read(admin.table, address, ConsumerOffsets)[1].offset_table
         assert sum(offsets[f"{TOPIC}@g"].values()) == 4
-        assert pair.read(admin.delay_offsets, address)[1] is not None
+        assert pair.read(admin.table, address, DelayOffsets)[1] is not None
         queue = pair.sent[0].queue
         assert queue is not None
         assert (
             pair.read(admin.max_offset, address, queue)[1] == 1 and pair.read(admin.min_offset, address, queue)[1] == 0
         )
         assert pair.read(admin.query_offset, address, "g", queue)[1] == 1
-    assert pair.read(admin.cluster, "127.0.0.1:9876")[1].broker_addr_table["broker-a"].broker_addrs == {
+    assert pair.read(admin.table, "127.0.0.1:9876", ClusterInfo)[1].broker_addr_table["broker-a"].broker_addrs == {
         0: master, 1: slave
     }  # fmt: skip
     refused: list[Any] = []

@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 from namesrv_play import Play, identity
+from registrations import encode_registration
 
 from pairproof.reference.wire import beans, headers, remoting
 from pairproof.reference.wire.bodies import DataVersion, TopicConfig, TopicConfigs
@@ -16,7 +17,6 @@ from pairproof.reference.wire.bodies_route import (
     RegisterBrokerBody,
     TopicRouteData,
     body_crc,
-    encode_registration,
 )
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command, CommandReader

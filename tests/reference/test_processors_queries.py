@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from message_ids import decode as decode_id
 from processor_play import SLAVE, Play
 
 from pairproof.reference.core.processors import queries
-from pairproof.reference.wire import headers, message_id, remoting
+from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.properties import java_hash
 from pairproof.reference.wire.record import Record, decode
@@ -22,7 +23,7 @@ def put(play: Play, number: int, keys: str = "", unique: str = "", topic: str = 
     given = {"KEYS": keys, "UNIQ_KEY": unique}
     properties = "\x02".join(f"{name}\x01{value}" for name, value in given.items() if value)
     sent = play.produce(topic, body=b"%d" % number, properties=properties)
-    return message_id.decode(sent["msgId"])[1]
+    return decode_id(sent["msgId"])[1]
 
 
 def find(play: Play, key: str, **changes: Any) -> list[int] | int:
@@ -166,7 +167,7 @@ def test_offset_where_no_message_begins_is_refused(play: Play, offset: int) -> N
 def test_bytes_inside_a_body_that_look_like_a_message_are_refused(play: Play) -> None:
     put(play, 1)
     copied = play.broker.log.read(0, 4_096)
-    outer = message_id.decode(play.produce(body=copied)["msgId"])[1]
+    outer = decode_id(play.produce(body=copied)["msgId"])[1]
     at = play.broker.log.read(0, 4_096).index(copied, outer)
     assert play.broker.store.record_at(at) is not None
     assert play.ask(VIEW, offset=at).code == remoting.SYSTEM_ERROR

@@ -8,10 +8,11 @@ import pytest
 from broker_play import Shell
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from message_ids import decode as decode_id
 
 from pairproof.chaos.labs.sim.disk import SimDisk
 from pairproof.reference.core.processors.transactions import is_half
-from pairproof.reference.wire import message_id, remoting
+from pairproof.reference.wire import remoting
 from pairproof.reference.wire.bodies import SubscriptionGroupConfig
 from pairproof.reference.wire.bodies_client import BatchItem, encode_batch
 from pairproof.reference.wire.headers import RequestCode
@@ -38,7 +39,7 @@ def sent(shell: Shell, code: int = RequestCode.SEND_MESSAGE_V2, body: bytes = b"
 
 
 def stored(shell: Shell, answer: Command) -> list[Record]:
-    offsets = [message_id.decode(each)[1] for each in answer.fields["msgId"].split(",")]
+    offsets = [decode_id(each)[1] for each in answer.fields["msgId"].split(",")]
     found = [shell.broker.store.record_at(offset) for offset in offsets]
     return [each for each in found if each is not None]
 
@@ -152,7 +153,7 @@ def test_slave_refuses_and_makes_no_topic() -> None:
 
 
 def test_message_sent_back_is_delayed_by_its_retries_and_ends_among_the_dead(master: Shell) -> None:
-    where = message_id.decode(sent(master, properties="TAGS\x01a").fields["msgId"])[1]
+    where = decode_id(sent(master, properties="TAGS\x01a").fields["msgId"])[1]
     back = RequestCode.CONSUMER_SEND_MSG_BACK
     answer = master.request(back, offset=where, group="c", delayLevel=0, originTopic="T")
     assert answer is not None and answer.code == remoting.SUCCESS

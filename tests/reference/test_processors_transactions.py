@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from message_ids import decode as decode_id
 from processor_play import SLAVE, Play
 
 from pairproof.reference.core.processors import transactions
 from pairproof.reference.core.processors.transactions import COMMIT, PENDING, PREPARED, ROLLBACK, half_message, is_half
 from pairproof.reference.errors import CodecError, StoreFull
-from pairproof.reference.wire import headers, message_id, remoting
+from pairproof.reference.wire import headers, remoting
 from pairproof.reference.wire.ha import encode_report
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.properties import properties_of
@@ -24,7 +25,7 @@ PREPARE = "TRAN_MSG\x01true\x02PGROUP\x01P\x02TAGS\x01a\x02UNIQ_KEY\x01U"
 def prepare(play: Play, properties: str = PREPARE, **changes: Any) -> dict[str, Any]:
     """Send a half message; what ends it."""
     sent = play.produce(properties=properties, **changes)
-    at = message_id.decode(sent["msgId"])[1]
+    at = decode_id(sent["msgId"])[1]
     return {
         "producerGroup": "P", "msgId": sent["msgId"], "commitLogOffset": at,
         "tranStateTableOffset": sent["queueOffset"],
@@ -131,7 +132,7 @@ def test_end_that_does_not_fit_its_half_message_is_refused_and_stores_nothing(wr
 def test_ordinary_message_cannot_be_committed_again(decision: int) -> None:
     play = Play()
     sent = play.produce(properties="PGROUP\x01P\x02REAL_TOPIC\x01T\x02REAL_QID\x012")
-    at = message_id.decode(sent["msgId"])[1]
+    at = decode_id(sent["msgId"])[1]
     half = {"producerGroup": "P", "tranStateTableOffset": 0, "commitLogOffset": at, "msgId": sent["msgId"]}
     assert end(play, half, decision).code == remoting.SYSTEM_ERROR and len(play.records()) == 1
 

@@ -55,7 +55,7 @@ def test_opening_the_store_of_java_changes_no_byte_of_it(broker: str) -> None:
 def test_dispatching_the_log_anew_writes_the_same_queue_files_byte_by_byte(broker: str) -> None:
     before = golden_disk(broker)
     store = fresh(before, GOLDEN_LAYOUT)
-    assert store.dispatcher.stalled is None and store.queues.gaps == 0
+    assert store.dispatcher.stalled is None
     assert store.disk.content("consumequeue") == before.content("consumequeue")
 
 

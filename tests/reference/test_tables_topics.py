@@ -12,8 +12,9 @@ import pytest
 
 from pairproof.chaos.labs.sim.active_fault import ActiveFault
 from pairproof.chaos.labs.sim.disk import SimDisk
+from pairproof.reference.core.config import BrokerConfig
 from pairproof.reference.core.subscription_groups import SYSTEM_GROUPS, GroupTable
-from pairproof.reference.core.topics import TopicTable, dead_letter_topic, readable, retry_topic, writable
+from pairproof.reference.core.topics import TopicTable, dead_letter_topic, retry_topic
 from pairproof.reference.errors import CodecError
 from pairproof.reference.wire import beans
 from pairproof.reference.wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
@@ -30,13 +31,14 @@ def clock() -> Any:
 
 
 def topics(disk: SimDisk | None = None, **options: Any) -> TopicTable:
-    table = TopicTable(disk or SimDisk(), clock(), cluster="golden-cluster", broker="broker-a", **options)
+    config = BrokerConfig(brokerClusterName="golden-cluster", **options)
+    table = TopicTable(disk or SimDisk(), clock(), config)
     table.load()
     return table
 
 
 def groups(disk: SimDisk | None = None, **options: Any) -> GroupTable:
-    table = GroupTable(disk or SimDisk(), clock(), **options)
+    table = GroupTable(disk or SimDisk(), clock(), BrokerConfig(**options))
     table.load()
     return table
 
@@ -68,7 +70,7 @@ def test_send_to_a_known_topic_changes_nothing() -> None:
 
 @pytest.mark.parametrize(("template", "auto"), [("TBW102", False), ("BenchmarkTest", True), ("unknown", True)])
 def test_without_a_template_to_inherit_from_nothing_is_created(template: str, auto: bool) -> None:
-    table = topics(auto_create=auto)
+    table = topics(autoCreateTopicEnable=auto)
     assert table.for_send("new", template, 4) is None
     assert table.get("new") is None and table.version.counter == 0
 
@@ -76,7 +78,7 @@ def test_without_a_template_to_inherit_from_nothing_is_created(template: str, au
 def test_template_that_an_earlier_run_saved_does_not_switch_creation_on() -> None:
     disk = SimDisk()
     topics(disk).put("T", TopicConfig("T"))
-    table = topics(disk, auto_create=False)
+    table = topics(disk, autoCreateTopicEnable=False)
     assert table.get("TBW102") is not None
     assert table.for_send("new", "TBW102", 4) is None
 
@@ -95,16 +97,8 @@ def test_retry_and_dead_letter_topics_are_made_once_and_grow() -> None:
     assert table.version.counter == version.counter + 1
 
 
-@pytest.mark.parametrize(
-    ("perm", "reads", "writes"), [(6, True, True), (4, True, False), (2, False, True), (0, False, False)]
-)
-def test_permissions_are_bits(perm: int, reads: bool, writes: bool) -> None:
-    topic = TopicConfig("T", perm=perm)
-    assert (readable(topic), writable(topic)) == (reads, writes)
-
-
 def test_group_is_created_when_somebody_asks_and_that_is_allowed() -> None:
-    table, strict = groups(), groups(auto_create=False)
+    table, strict = groups(), groups(autoCreateSubscriptionGroup=False)
     assert table.find("G") == SubscriptionGroupConfig("G") == table.get("G")
     assert table.find("G") == SubscriptionGroupConfig("G") and table.version.counter == 1
     assert strict.find("G") is None and strict.version.counter == 0
@@ -146,7 +140,7 @@ def test_restarted_broker_has_its_tables_and_versions_back() -> None:
 
 def test_systems_own_topics_are_there_whatever_was_saved() -> None:
     disk = SimDisk()
-    table = topics(disk, auto_create=False)
+    table = topics(disk, autoCreateTopicEnable=False)
     table.apply_from_master({"SELF_TEST_TOPIC": TopicConfig("SELF_TEST_TOPIC", 3, 3)}, DataVersion(1, 1))
     again = topics(disk)
     assert again.get("TBW102") is not None and again.get("SELF_TEST_TOPIC") == TopicConfig("SELF_TEST_TOPIC", 3, 3)
@@ -221,7 +215,7 @@ class ClearsFirst(GroupTable):
 
 @pytest.mark.parametrize(("kind", "atomic"), [(GroupTable, True), (ClearsFirst, False)])
 def test_reader_sees_the_old_table_or_the_new_one(kind: type[GroupTable], atomic: bool) -> None:
-    table = kind(SimDisk(), clock())
+    table = kind(SimDisk(), clock(), BrokerConfig())
     table.find("G")
     old, new = {*SYSTEM_GROUPS, "G"}, {"G", "H"}
     snapshot, seen = table.entries, []
@@ -251,12 +245,13 @@ def answers(golden: Path, name: str, code: int) -> list[Command]:
 def test_fresh_broker_has_the_topics_that_rocketmq_registers_first(golden: Path) -> None:
     first = next(CommandReader().feed((golden / "remoting" / "master--namesrv.bin").read_bytes()))
     wrapper = beans.decode(RegisterBrokerBody, first.body).topic_config_serialize_wrapper
-    assert topics(auto_create=False).entries == wrapper.topic_config_table and wrapper.data_version.counter == 0
+    assert topics(autoCreateTopicEnable=False).entries == wrapper.topic_config_table
+    assert wrapper.data_version.counter == 0
     assert topics().entries.keys() - wrapper.topic_config_table.keys() == {"TBW102"}
 
 
 def test_same_changes_lead_to_the_captured_masters_tables(golden: Path) -> None:
-    table, known = topics(auto_create=False), groups()
+    table, known = topics(autoCreateTopicEnable=False), groups()
     for name, queues in (("Golden-four_1", 4), ("Golden%two", 2)):
         table.put(name, TopicConfig(name, queues, queues))
     table.ensure("RMQ_SYS_TRANS_HALF_TOPIC", 1)

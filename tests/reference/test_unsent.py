@@ -38,7 +38,7 @@ def peers(io: FakePort, on_command: Callable[[Any, Command], None] = lambda conn
 
 def through_peers(io: FakePort) -> tuple[Callable[[bytes], None], Callable[[], None]]:
     made = peers(io)
-    return lambda data: made.send("a", data), lambda: made.writable("a")
+    return lambda data: made.send("a", data), lambda: made.on_writable("a")
 
 
 def through_calls(io: FakePort) -> tuple[Callable[[bytes], None], Callable[[], None]]:
@@ -102,7 +102,7 @@ def test_too_many_answers_for_all_cost_the_oldest_its_connection_and_never_who_r
     made.send("a", bytes(100))
     made.send("b", bytes(100))
     io.room = 1
-    made.writable("a")
+    made.on_writable("a")
     made.send("c", bytes(100))
     assert io.closed == ["b"], "a has read a little since b did"
     made.send("a", bytes(51))
@@ -119,13 +119,13 @@ def test_too_many_half_frames_of_all_cost_the_oldest_its_connection_and_never_wh
     heard: list[Command] = []
     made = peers(io, lambda conn, command: heard.append(command))
     frame = remoting.encode(Command(1, 1, 0, {}, bytes(200)))
-    made.feed("a", frame[:100])
-    made.feed("b", frame[:100])
-    made.feed("a", frame[100:] + frame[:100])
-    made.feed("c", frame[:100])
+    made.on_bytes("a", frame[:100])
+    made.on_bytes("b", frame[:100])
+    made.on_bytes("a", frame[100:] + frame[:100])
+    made.on_bytes("c", frame[:100])
     assert io.closed == ["b"], "a has sent a whole frame since b began"
-    made.feed("a", frame[100:])
-    made.feed("c", frame[100:])
+    made.on_bytes("a", frame[100:])
+    made.on_bytes("c", frame[100:])
     assert len(heard) == 3 and io.closed == ["b"]
 
 
@@ -138,9 +138,9 @@ def test_requests_that_waited_are_heard_when_the_answers_are_out() -> None:
         made.answer(conn, command, 0)
 
     made = peers(io, on_command)
-    made.feed("a", b"".join(remoting.encode(Command(1, opaque, 0, {})) for opaque in range(3)))
+    made.on_bytes("a", b"".join(remoting.encode(Command(1, opaque, 0, {})) for opaque in range(3)))
     assert heard == [0]
     io.room = None
-    made.writable("a")
+    made.on_writable("a")
     assert heard == [0, 1, 2]
     assert [answer.opaque for answer in CommandReader().feed(io.sent["a"])] == [0, 1, 2]

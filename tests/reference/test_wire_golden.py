@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from message_ids import decode as decode_id
 
 from pairproof.reference.core.commit_log import CommitLog
 from pairproof.reference.wire import message_id, record, remoting
 from pairproof.reference.wire.ha import FrameReader, ReportReader
+from pairproof.reference.wire.properties import properties_of, tags_code
 from pairproof.reference.wire.record import Blank, Record
 
 FILE_SIZE = 65536
@@ -32,7 +34,7 @@ STREAMS = {
 def as_java_says(data: bytes, found: Record, position: int) -> dict[str, Any]:
     """The record in the words of ``expected/*.commitlog.jsonl``, as far as a stored record determines them."""
     message = found.message
-    properties = record.properties_of(message.properties)
+    properties = properties_of(message.properties)
     return {
         "kind": "message",
         "file": f"{position - position % FILE_SIZE:020d}",
@@ -58,7 +60,7 @@ def as_java_says(data: bytes, found: Record, position: int) -> dict[str, Any]:
         "storedBodyLength": len(message.body),
         "storedBodySha256": sha256(message.body).hexdigest(),
         "properties": properties,
-        "tagsCodeOfTags": record.tags_code(properties),
+        "tagsCodeOfTags": tags_code(properties),
         "recordSha256": sha256(data).hexdigest(),
     }
 
@@ -188,7 +190,7 @@ def test_every_captured_send_and_pull_is_read(golden: Path) -> None:
             if not command.is_response:
                 assert set(needed[code]) <= set(command.fields)
             elif code == remoting.SEND_MESSAGE_V2 and command.code in remoting.SEND_STATUS:
-                assert message_id.decode(command.fields["msgId"])[0] == (b"\x7f\0\0\x01", 20911)
+                assert decode_id(command.fields["msgId"])[0] == (b"\x7f\0\0\x01", 20911)
             elif code == remoting.PULL_MESSAGE and command.code == remoting.SUCCESS:
                 assert_records(command.body)
     assert counts == {(310, "request"): 80, (310, "oneway"): 1, (310, "response"): 80} | {

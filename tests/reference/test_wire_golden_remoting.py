@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from registrations import encode_registration
 
 from pairproof.reference.wire import beans, bodies, bodies_client, bodies_route, fastjson, headers, record, remoting
 from pairproof.reference.wire.bodies_route import TopicRouteData
@@ -65,7 +66,7 @@ def route(command: Command, header: dict[str, Any]) -> tuple[Any, bytes]:
 def registration(command: Command, header: dict[str, Any]) -> tuple[Any, bytes]:
     found = bodies_route.decode_registration(command.body, header)
     assert header["bodyCrc32"] == bodies_route.body_crc(command.body)
-    return found, bodies_route.encode_registration(found, header["compressed"])
+    return found, encode_registration(found, header["compressed"])
 
 
 def batch(command: Command, header: dict[str, Any]) -> tuple[Any, bytes]:

@@ -75,7 +75,7 @@ def write_part(folder: Path, table: str, run: str, rows: Sequence[Row]) -> Path:
     columns = [run if name == "run" else [row.get(name) for row in rows] for name in names]
     file = folder / table / "part-00000.parquet"
     file.parent.mkdir(parents=True, exist_ok=True)
-    run_tables.write_part(run_tables.from_columns(table, len(rows), columns), file)
+    file.write_bytes(run_tables.part_bytes(run_tables.from_columns(table, len(rows), columns)))
     return file
 
 

@@ -145,8 +145,7 @@ class Container:
         return bytes(self._ask("read the log of", "logs", tail=lines)).decode(errors="replace")
 
     def disconnect(self) -> None:
-        off = methodcaller("disconnect_container_from_network", self.id, self.network.id)
-        self._connection.ask(f"disconnect {self.name}", off)
+        self._ask("disconnect", "disconnect_container_from_network", self.network.id)
 
     def connect(self) -> None:
         as_before = {"ipv4_address": self.address, "aliases": [self.alias]}

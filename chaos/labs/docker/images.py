@@ -15,11 +15,10 @@ import hashlib
 import io
 import os
 import re
-import subprocess
 import tarfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -153,21 +152,15 @@ class Images:
 
     def find(self) -> str:
         """The existing images. LabError, with the remedy, if a lab could not build on them, or without an engine."""
-        engine = Connection()
-        try:
+        with closing(Connection()) as engine:
             bases = [_local_base(engine, each) for each in (NODE_RECIPE, TOXIPROXY_RECIPE)]
-        finally:
-            engine.close()
         return f"{' and '.join(bases)}, in the Docker engine at {engine.where}"
 
     def install(self) -> str:
         """Make or pull them with compose/images.sh, and build on them; returns the images."""
-        engine = Connection()
-        try:
+        with closing(Connection()) as engine:
             _run_script(engine.where)
             made = [node_image(engine), toxiproxy_image(engine)]
-        finally:
-            engine.close()
         return f"{' and '.join(made)} on {self.find()}"
 
 
@@ -273,10 +266,8 @@ def _run_script(where: str, *arguments: str) -> None:
         raise LabError(f"images are made by a checkout of pairproof, and {script} is not there: clone the project")
     # The same engine, regardless of the docker command's own default.
     environ = {**os.environ, "DOCKER_HOST": where if "://" in where else f"unix://{where}"}
-    try:
-        done = programs.run(["sh", str(script), *arguments], SCRIPT_S, environ)
-    except subprocess.TimeoutExpired:
-        raise LabError(f"{script} was not done within {SCRIPT_S:g} s; is the network available?") from None
+    late = f"{script} was not done within {SCRIPT_S:g} s; is the network available?"
+    done = programs.run(["sh", str(script), *arguments], SCRIPT_S, late, environ)
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode} without a message"]
         raise LabError(f"{script}: {lines[-1]}")

@@ -7,6 +7,7 @@ sudden end of a harness.
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,10 +50,8 @@ class DockerLab(RealLab):
             removed = super().clean()
             # Without an engine there are none.
             return [*removed, f"containers were not checked: {why}"] if is_expected() else removed
-        try:
+        with closing(engine):
             return engine.clean(folders.is_alive) + super().clean()
-        finally:
-            engine.close()
 
 
 LAB = DockerLab()
@@ -62,11 +61,8 @@ def leave(folder: Path) -> None:
     """Remove a lab's objects from the engine."""
     from .engine import Engine
 
-    engine = Engine()
-    try:
+    with closing(Engine()) as engine:
         engine.remove_lab(folder)
-    finally:
-        engine.close()
 
 
 if __name__ == "__main__":

@@ -122,22 +122,14 @@ class Observer:
         )
         return tap.start()
 
-    def do_open(self, name: str) -> Awaitable[None]:
-        return self.taps[name].open()
-
-    def do_shut(self, name: str) -> None:
-        self.taps[name].shut()
-
     def do_lead(self, name: str, to: tuple[str, int], is_rogue_master: bool) -> None:
         self.taps[name].lead(Address(*to), is_rogue_master)
 
-    def do_reset(self, name: str) -> tuple[dict[str, Any], bytes]:
-        return {"reset": self.taps[name].reset()}, b""
-
-    def do_count(self, name: str) -> tuple[dict[str, Any], bytes]:
-        tap = self.taps[name]
-        moved = {direction: tap.moved(direction) for direction in ("up", "down")}
-        return {"connections": tap.connections, "standing": tap.standing(), "severed": tap.severed, **moved}, b""
+    async def do_tap(self, name: str, value: str, given: list[Any]) -> tuple[dict[str, Any], bytes]:
+        """A value of a link's tap, or the result of its method."""
+        found = getattr(self.taps[name], value)
+        result = found(*given) if callable(found) else found
+        return {"result": await result if isawaitable(result) else result}, b""
 
     async def do_drain(self) -> tuple[dict[str, Any], bytes]:
         """Receive all bytes sent so far; returns the first failure, if any."""
@@ -146,9 +138,6 @@ class Observer:
 
     def do_check(self) -> tuple[dict[str, Any], bytes]:
         return {"wrong": self.wrong}, b""
-
-    def do_stop(self, name: str) -> None:
-        self.taps[name].stop()
 
     def do_read(self, store: str, prefixes: list[str]) -> tuple[dict[str, Any], bytes]:
         found = copy_files(Path(store), prefixes)

@@ -89,35 +89,38 @@ class WatchedTap:
         self._made = {"link": link, "way": way, "to": to}
         self._name = link.name
 
+    def _tap(self, value: str, *given: object) -> Any:
+        return self._request("tap", name=self._name, value=value, given=given)["result"]
+
     @property
     def connections(self) -> int:
-        return int(self._request("count", name=self._name)["connections"])
+        return int(self._tap("connections"))
 
     @property
     def severed(self) -> int:
-        return int(self._request("count", name=self._name)["severed"])
+        return int(self._tap("severed"))
 
     async def start(self) -> None:
         self._request("start", **self._made)
 
     async def open(self) -> None:
-        self._request("open", name=self._name)
+        self._tap("open")
 
     def shut(self) -> None:
-        self._request("shut", name=self._name)
+        self._tap("shut")
 
     def lead(self, to: Address, is_rogue_master: bool) -> None:
         self._request("lead", name=self._name, to=to, is_rogue_master=is_rogue_master)
 
     def stop(self) -> None:
-        self._request("stop", name=self._name)
+        self._tap("stop")
 
     def reset(self) -> dict[str, int]:
-        return dict(self._request("reset", name=self._name)["reset"])
+        return dict(self._tap("reset"))
 
     def standing(self) -> int:
-        return int(self._request("count", name=self._name)["standing"])
+        return int(self._tap("standing"))
 
     def moved(self, direction: str) -> tuple[int, int]:
-        taken, given = self._request("count", name=self._name)[direction]
+        taken, given = self._tap("moved", direction)
         return taken, given

@@ -1,7 +1,7 @@
 """The supervisor: a small process beside the harness that starts a lab's processes and removes everything of them.
 
 It imports the nodes' code once and forks them from itself, in a few milliseconds instead of the half second of a fresh
-interpreter. It serves one harness over a socket pair, one JSON line for each request and answer: a single thread, no
+interpreter. It serves one harness over a socket pair, one JSON message for each request and answer: a single thread, no
 event loop, no long request. When the socket closes or the parent dies, it kills its children, removes the lab's folder
 with all mounts and loop devices below it, and ends. A killed supervisor takes its children along (see
 :mod:`pairproof.chaos.labs.real.child`); :func:`pairproof.chaos.labs.real.folders.clean` removes its folder.
@@ -15,16 +15,17 @@ import contextlib
 import gc
 import json
 import os
-import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from ....harness.errors import LabError, PairproofError
 from ...plan import Command, Fork, Status, load
@@ -39,7 +40,7 @@ STOP_S = 8.0
 """For the kernel to stop a process, on a busy machine: one in a disk wait stops only after it."""
 POLL_S = 0.002
 WATCH_S = 1.0
-MAX_LINE = 1 << 20
+MAX_REQUEST = 1 << 20
 """Longest request in bytes: mostly an environment."""
 MAX_CHILDREN = 64
 """Running children, and also the number of ended ones that are remembered."""
@@ -47,21 +48,20 @@ LOG = "keeper.log"
 
 
 class SupervisorServer:
-    def __init__(self, sock: socket.socket, folder: Path, leave: Sequence[str]) -> None:
-        self.sock = sock
+    def __init__(self, link: Connection, folder: Path, leave: Sequence[str]) -> None:
+        self.link = link
         self.folder = folder
         self.leave = list(leave)
         self.parent = os.getppid()
         self.children: dict[int, Status] = {}
         self.functions: dict[str, Callable[[dict[str, Any]], int]] = {}
-        self._heard = b""
         self._turn = 0
 
     def serve(self) -> None:
         self._answer({"pid": os.getpid()})
-        while (line := self._receive()) is not None:
+        while (message := self._receive()) is not None:
             try:
-                request = json.loads(line)
+                request = json.loads(message)
                 self._turn = request.pop("turn")
                 answer = getattr(self, f"do_{request.pop('do')}")(**request)
             except PairproofError as why:
@@ -156,25 +156,18 @@ class SupervisorServer:
 
     def _receive(self) -> bytes | None:
         """The next request; None after the harness has ended."""
-        while b"\n" not in self._heard:
-            if not select.select([self.sock], [], [], WATCH_S)[0]:
-                if os.getppid() != self.parent:
-                    return None
-                continue
-            try:
-                data = self.sock.recv(MAX_LINE)
-            except OSError:
+        while not self.link.poll(WATCH_S):
+            if os.getppid() != self.parent:
                 return None
-            if not data or len(self._heard) > MAX_LINE:
-                return None
-            self._heard += data
-        line, _, self._heard = self._heard.partition(b"\n")
-        return line
+        try:
+            return self.link.recv_bytes(MAX_REQUEST)
+        except (EOFError, OSError):
+            return None
 
     def _answer(self, answer: dict[str, Any]) -> None:
         # A closed socket is noticed at the next request.
         with contextlib.suppress(OSError):
-            self.sock.sendall(json.dumps({"to": self._turn, **answer}).encode() + b"\n")
+            self.link.send_bytes(json.dumps({"to": self._turn, **answer}).encode())
 
 
 def _status(status: int) -> Status:
@@ -197,7 +190,9 @@ class Supervisor:
     def __init__(self, leave: Sequence[str] = ()) -> None:
         self.folder, lock = folders.new_folder()
         try:
-            self._sock, far = socket.socketpair()
+            near, far = socket.socketpair()
+            near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(ANSWER_S), 0))
+            self._link = Connection(near.detach())
             with far, (self.folder / LOG).open("wb") as log:
                 self._process = subprocess.Popen(
                     [sys.executable, "-m", __name__, str(far.fileno()), str(self.folder), *leave],
@@ -212,7 +207,6 @@ class Supervisor:
         finally:
             # From here on the supervisor holds the lock.
             os.close(lock)
-        self._heard = b""
         self._gone = ""
         self._turn = 0
         # A trial calls from several threads.
@@ -262,7 +256,7 @@ class Supervisor:
 
     def close(self) -> None:
         """End the supervisor with all its processes; LabError if a part of the lab's folder stays."""
-        self._sock.close()
+        self._link.close()
         try:
             code = self._process.wait(CLOSE_S)
         except subprocess.TimeoutExpired:
@@ -277,21 +271,19 @@ class Supervisor:
 
     def _ask(self, what: str, **fields: Any) -> dict[str, Any]:
         with self._alone:
-            return self._answered(what, fields)
-
-    def _answered(self, what: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-        if self._gone:
-            raise LabError(self._gone)
-        self._turn += 1
-        line = json.dumps({"do": what, "turn": self._turn, **fields}).encode() + b"\n"
-        if len(line) > MAX_LINE:
-            raise LabError(f"a request of {len(line)} bytes is more than the lab's supervisor takes: {MAX_LINE}")
-        try:
-            self._sock.settimeout(ANSWER_S)
-            self._sock.sendall(line)
-        except OSError:
-            self._lost(self._last_words())
-        answer = self._receive(ANSWER_S)
+            if self._gone:
+                raise LabError(self._gone)
+            self._turn += 1
+            request = json.dumps({"do": what, "turn": self._turn, **fields}).encode()
+            if len(request) > MAX_REQUEST:
+                raise LabError(
+                    f"a request of {len(request)} bytes is more than the lab's supervisor takes: {MAX_REQUEST}"
+                )
+            try:
+                self._link.send_bytes(request)
+            except OSError:
+                raise self._lost(self._last_words()) from None
+            answer = self._receive(ANSWER_S)
         if "why" in answer:
             raise LabError(str(answer["why"]))
         return answer
@@ -299,30 +291,18 @@ class Supervisor:
     def _receive(self, limit_s: float) -> dict[str, Any]:
         """The answer to the last request. If Ctrl-C interrupted an earlier wait, that answer comes first."""
         ends = time.monotonic() + limit_s
-        while True:
-            line, end, self._heard = self._heard.partition(b"\n")
-            if end:
-                answer = dict(json.loads(line))
+        try:
+            while self._link.poll(max(POLL_S, ends - time.monotonic())):
+                answer: dict[str, Any] = json.loads(self._link.recv_bytes())
                 if answer.pop("to") == self._turn:
                     return answer
-                continue
-            self._heard = line + self._read(limit_s, ends)
+        except (EOFError, OSError):
+            raise self._lost(self._last_words()) from None
+        raise self._lost(f"the lab's supervisor has not answered for {limit_s:g} s: is the machine overloaded?")
 
-    def _read(self, limit_s: float, ends: float) -> bytes:
-        self._sock.settimeout(max(POLL_S, ends - time.monotonic()))
-        try:
-            data = self._sock.recv(MAX_LINE)
-        except TimeoutError:
-            self._lost(f"the lab's supervisor has not answered for {limit_s:g} s: is the machine overloaded?")
-        except OSError:
-            data = b""
-        if not data:
-            self._lost(self._last_words())
-        return data
-
-    def _lost(self, why: str) -> NoReturn:
+    def _lost(self, why: str) -> LabError:
         self._gone = why
-        raise LabError(why)
+        return LabError(why)
 
     def _last_words(self) -> str:
         try:
@@ -345,7 +325,7 @@ def main() -> None:
     folder = Path(sys.argv[2])
     os.chdir(folder)
     _freeze()
-    keeping = SupervisorServer(socket.socket(fileno=int(sys.argv[1])), folder, sys.argv[3:])
+    keeping = SupervisorServer(Connection(int(sys.argv[1])), folder, sys.argv[3:])
     try:
         keeping.serve()
     finally:

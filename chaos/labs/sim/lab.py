@@ -7,7 +7,7 @@ from ....harness.trials.schedule import Args
 from ...plan import InProcess, abilities, forms, observed
 from .link_faults import LinkFaults
 from .node_faults import NodeFaults
-from .session import SimSession, open_session
+from .session import SimSession
 
 
 class SimLab:
@@ -27,7 +27,7 @@ class SimLab:
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         """A new trial; the same arguments give the same history, byte for byte."""
-        return open_session(target, settings, seed)
+        return SimSession(target, settings, seed)
 
 
 LAB = SimLab()

@@ -130,11 +130,12 @@ class NodeFaults:
             function(*arguments)
         return None
 
-    @staticmethod
-    def _begin(host: Host, where: list[ActiveFault], amount: int = 0) -> Ongoing:
-        fault = ActiveFault(amount)
-        where.append(fault)
-        return Ongoing(host, where, fault)
+    def _begin(
+        self, node: str, those: Callable[[Host], list[ActiveFault]], amount: int = 0, spared: tuple[str, ...] = ()
+    ) -> Ongoing:
+        host, fault = self.world.node_host(node), ActiveFault(amount, spared)
+        those(host).append(fault)
+        return Ongoing(host, those(host), fault)
 
     @staticmethod
     def _end(handle: Ongoing) -> Effect:
@@ -144,9 +145,8 @@ class NodeFaults:
     # Clocks.
 
     def skew_clock(self, node: str, ms: int) -> Ongoing:
-        host = self.world.node_host(node)
-        fault = self._begin(host, host.clock_skews, ms)
-        self.world.evidence.clock_set(host)
+        fault = self._begin(node, lambda host: host.clock_skews, ms)
+        self.world.evidence.clock_set(fault.host)
         return fault
 
     def correct_clock(self, handle: Ongoing) -> Effect:
@@ -158,8 +158,7 @@ class NodeFaults:
     # Disks.
 
     def stall_disk(self, node: str) -> Ongoing:
-        host = self.world.node_host(node)
-        return self._begin(host, host.disk_stalls)
+        return self._begin(node, lambda host: host.disk_stalls)
 
     def resume_disk(self, handle: Ongoing) -> Effect:
         effect = self._end(handle)
@@ -167,27 +166,21 @@ class NodeFaults:
         return effect
 
     def slow_disk(self, node: str, ms: int) -> Ongoing:
-        host = self.world.node_host(node)
-        return self._begin(host, host.disk_slow, ms)
+        return self._begin(node, lambda host: host.disk_slow, ms)
 
     def lie_about_flushes(self, node: str) -> Ongoing:
-        host = self.world.node_host(node)
-        return self._begin(host, host.disk.lies)
+        return self._begin(node, lambda host: host.disk.lies)
 
     def fill_disk(self, node: str) -> Ongoing:
-        host = self.world.node_host(node)
-        return self._begin(host, host.disk.full)
+        return self._begin(node, lambda host: host.disk.full)
 
     def fill_part(self, node: str, files: str) -> Ongoing:
-        host, fault = self.world.node_host(node), ActiveFault(spared=SPARED[files])
-        host.disk.full.append(fault)
-        return Ongoing(host, host.disk.full, fault)
+        return self._begin(node, lambda host: host.disk.full, spared=SPARED[files])
 
     restore_disk = flush_honestly = free_disk = _end
 
     def turn_read_only(self, node: str) -> Ongoing:
-        host = self.world.node_host(node)
-        return self._begin(host, host.disk.read_only)
+        return self._begin(node, lambda host: host.disk.read_only)
 
     def turn_writable(self, handle: Ongoing) -> Effect:
         """Reboot, unless the disk has another reason to refuse writes."""
@@ -198,8 +191,7 @@ class NodeFaults:
         return effect
 
     def stall_dispatch(self, node: str) -> Ongoing:
-        host = self.world.node_host(node)
-        return self._begin(host, host.dispatch_stalls)
+        return self._begin(node, lambda host: host.dispatch_stalls)
 
     def resume_dispatch(self, handle: Ongoing) -> Effect:
         effect = self._end(handle)

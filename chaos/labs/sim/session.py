@@ -11,7 +11,6 @@ from typing import Any
 
 from ....harness.errors import LabError
 from ....harness.history import MS, Event
-from ....harness.ports import Target
 from ....harness.trials.schedule import Args
 from ...driver import Driver
 from ...plan import InProcess, Plan, check_point
@@ -106,11 +105,6 @@ class SimSession:
 
 def _never() -> bool:
     return False
-
-
-def open_session(target: Target, settings: Args, seed: str) -> SimSession:
-    """A new simulated trial of a target that runs in this process."""
-    return SimSession(target, settings, seed)
 
 
 def _planned(target: Any, settings: Args) -> Plan:

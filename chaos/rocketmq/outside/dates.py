@@ -59,35 +59,26 @@ def dated(events: Iterable[Event], began: Mapping[Incarnation, int]) -> list[Eve
     outside = {_incarnation(each) for each in listed if each.kind == "start" and each.f == UNKNOWN}
     if not outside:
         return sorted(listed, key=lambda event: event.t)
-    starts, others = [], []
-    appends, dispatches, syncs = (
-        dict[Incarnation, list[Event]](),
-        dict[Incarnation, list[Event]](),
-        dict[Incarnation, list[Event]](),
-    )
+    others = []
+    rows: dict[str, dict[Incarnation, list[Event]]] = {kind: {} for kind in ("append", "dispatch", "start", "sync")}
     for each in listed:
         incarnation = _incarnation(each)
-        if incarnation in outside and each.kind == "append":
-            appends.setdefault(incarnation, []).append(each)
-        elif incarnation in outside and each.kind == "dispatch":
-            dispatches.setdefault(incarnation, []).append(each)
-        elif incarnation in outside and each.kind == "start":
-            starts.append(each)
-        elif incarnation in outside and each.kind == "sync":
-            syncs.setdefault(incarnation, []).append(each)
+        if incarnation in outside and each.kind in rows:
+            rows[each.kind].setdefault(incarnation, []).append(each)
         else:
             others.append(each)
+    appends, dispatches, starts, syncs = rows.values()
     others += [one for steps in syncs.values() for one in settled(steps)]
     invoked = _invoked(others)
     seen = _seen(others, began, outside)
-    put = {incarnation: _placed(rows, seen[incarnation], invoked) for incarnation, rows in appends.items()}
-    placed = [one for rows in put.values() for one in rows]
+    put = {incarnation: _placed(those, seen[incarnation], invoked) for incarnation, those in appends.items()}
+    placed = [one for those in put.values() for one in those]
     for each in placed:
         seen[_incarnation(each)].did.append(each.t)
-    placed += [one for incarnation, rows in dispatches.items() for one in _derived(rows, put.get(incarnation, ()))]
-    starts = [each._replace(t=min([each.t, *seen[_incarnation(each)].did])) for each in starts]
+    placed += [one for incarnation, those in dispatches.items() for one in _derived(those, put.get(incarnation, ()))]
+    begun = [one._replace(t=min([one.t, *seen[its].did])) for its, those in starts.items() for one in those]
     # At equal times a start comes before its process's actions, an append before its observation: the sort is stable.
-    return sorted([*starts, *placed, *others], key=lambda event: event.t)
+    return sorted([*begun, *placed, *others], key=lambda event: event.t)
 
 
 def _incarnation(event: Event) -> Incarnation:

@@ -27,7 +27,7 @@ class LogFollower:
 
     def poll(self) -> Iterator[Found]:
         if self._file is None:
-            self._file = self._first()
+            self._file = first_file(self.folder)
             if self._file is None:
                 return
             self.begin = self.end = self._file[0]
@@ -57,7 +57,7 @@ class LogFollower:
         try:
             self._path(self.begin).stat()
         except FileNotFoundError:
-            first = self._first()
+            first = first_file(self.folder)
             if first is not None and first[0] > self.begin:
                 self.begin = first[0]
                 return True
@@ -68,16 +68,6 @@ class LogFollower:
 
     def _path(self, start: int) -> Path:
         return self.folder / f"{start:020d}"
-
-    def _first(self) -> tuple[int, int] | None:
-        try:
-            names = sorted(each.name for each in self.folder.iterdir() if each.name.isdigit())
-            size = (self.folder / names[0]).stat().st_size if names else 0
-        except OSError:
-            # It does not exist yet, or its disk has lost power.
-            return None
-        # It is created empty, and gets its size a moment later.
-        return (int(names[0]), size) if size else None
 
     def _rest(self, start: int, size: int) -> Iterator[Found]:
         """One file's entries behind the log's present end."""
@@ -91,8 +81,20 @@ class LogFollower:
                     self.end = found[0].hi
                     yield found
         except OSError:
-            # As above; or the next file does not exist yet.
+            # As in first_file; or the next file does not exist yet.
             return
+
+
+def first_file(folder: Path) -> tuple[int, int] | None:
+    """Start and size of a log's or a queue's first file."""
+    try:
+        names = sorted(each.name for each in folder.iterdir() if each.name.isdigit())
+        size = (folder / names[0]).stat().st_size if names else 0
+    except OSError:
+        # It does not exist yet, or its disk has lost power.
+        return None
+    # It is created empty, and gets its size a moment later.
+    return (int(names[0]), size) if size else None
 
 
 def _found(fd: int, lo: int, start: int, size: int) -> Found | None:

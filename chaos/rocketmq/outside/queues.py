@@ -24,6 +24,7 @@ from typing import NamedTuple
 from ....harness.history import MS
 from ...observers.queue_reader import ENTRY_SIZE, MARKER
 from ...observers.stored_record import SYS_FLAG_AT, Filler, LogRecord
+from .log import first_file
 
 REST_NS = 100 * MS
 """Interval of polling queues without waiting records."""
@@ -120,13 +121,7 @@ class _Queue:
             self._next += ENTRY_SIZE
 
     def _begin(self) -> bool:
-        try:
-            names = sorted(each.name for each in self.path.iterdir() if each.name.isdigit())
-            self._size = (self.path / names[0]).stat().st_size if names else 0
-        except OSError:
-            return False
-        # It is created empty, and gets its size a moment later.
-        self._next = int(names[0]) if self._size else 0
+        self._next, self._size = first_file(self.path) or (0, 0)
         return self._size > 0
 
     def _pass_over(self, log_end: int) -> None:

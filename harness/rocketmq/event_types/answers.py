@@ -30,7 +30,6 @@ class Answer(OfNode):
     such event.
     """
 
-    __slots__ = ()
     audit: int = column("op")
     """The number of the last audit before it."""
     f: Literal[

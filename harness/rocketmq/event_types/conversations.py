@@ -9,7 +9,6 @@ from ...event_types.text import The
 class Conversation(OfNode):
     """A broker of the reference, or a simulated name server, answered a step of a conformance conversation."""
 
-    __slots__ = ()
     f: str
     """The step: a name of ``pairproof.harness.rocketmq.conversations``."""
     status: str

@@ -25,7 +25,6 @@ class Lock(Event):
     call.
     """
 
-    __slots__ = ()
     process: int
     op: int
     """The number of the call, from 0 within one consumer."""
@@ -49,7 +48,6 @@ class Lock(Event):
 class Back(Event):
     """A consumer sent a message back that it could not handle, or that call ended."""
 
-    __slots__ = ()
     process: int
     op: int
     """The number of the call, from 0 within one trial."""
@@ -77,7 +75,6 @@ class Ask(Event):
     of its group.
     """
 
-    __slots__ = ()
     process: int
     op: int
     """The number of the call, from 0 within one client."""

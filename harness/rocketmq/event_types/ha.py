@@ -14,7 +14,6 @@ Side = Literal["m", "s"]
 class OfLink(Event):
     """It was recorded at one end of a connection."""
 
-    __slots__ = ()
     link: str
     side: Side
     node: str
@@ -23,7 +22,6 @@ class OfLink(Event):
 class Connect(OfLink):
     """An HA connection opened at one end."""
 
-    __slots__ = ()
     node: str
     """The node at that end."""
     f: str
@@ -36,7 +34,6 @@ class Connect(OfLink):
 class Close(OfLink):
     """An HA connection ended at one end."""
 
-    __slots__ = ()
     f: Literal["local", "peer", "reset"]
     unfinished: int | None = column("value")
     """Bytes of an unfinished frame or report that had left, or reached, this end."""
@@ -48,7 +45,6 @@ class Close(OfLink):
 class Report(OfLink):
     """An 8-byte report left the slave (side s) or reached the master (side m)."""
 
-    __slots__ = ()
     offset: int = column("hi")
 
     def words(self, the: The) -> str:
@@ -60,7 +56,6 @@ class Report(OfLink):
 class Frame(OfLink):
     """A whole HA frame left the master (side m) or reached the slave (side s); ``lo`` = ``hi`` for a heartbeat."""
 
-    __slots__ = ()
     lo: int
     hi: int
     digest: int | None
@@ -78,7 +73,6 @@ class Partial(OfLink):
     more.
     """
 
-    __slots__ = ()
     f: Literal["out", "in"]
     size: int = column("value")
     """Its bytes so far."""
@@ -97,7 +91,6 @@ class Partial(OfLink):
 class Diverged(OfNode):
     """The master refuses a slave that is ahead of it, and reports so."""
 
-    __slots__ = ()
     link: str | None
     reported: int = column("hi")
     """The refused report."""

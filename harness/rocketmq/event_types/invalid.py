@@ -11,7 +11,6 @@ class Invalid(OfNode):
     connection. A node that does neither in time has no such event.
     """
 
-    __slots__ = ()
     f: str
     """The request: a name of ``pairproof.harness.rocketmq.invalid_requests``."""
     status: str

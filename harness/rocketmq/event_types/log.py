@@ -12,7 +12,6 @@ from ...history import Event, column
 class Cut(OfNode):
     """Recovery truncated the log."""
 
-    __slots__ = ()
     new_end: int = column("lo")
     old_end: int = column("hi")
 
@@ -23,7 +22,6 @@ class Cut(OfNode):
 class Expire(OfNode):
     """The oldest files of a node's log were deleted."""
 
-    __slots__ = ()
     new_start: int = column("lo")
 
     def words(self, the: The) -> str:
@@ -33,7 +31,6 @@ class Expire(OfNode):
 class Append(OfNode):
     """Bytes entered a node's log."""
 
-    __slots__ = ()
     caused_by = "message"
     lo: int
     hi: int
@@ -49,7 +46,6 @@ class Append(OfNode):
 class Flush(OfNode):
     """A node's log became durable."""
 
-    __slots__ = ()
     upto: int = column("hi")
 
     def words(self, the: The) -> str:
@@ -59,7 +55,6 @@ class Flush(OfNode):
 class Dispatch(OfNode):
     """A node derived its queues from more of its log."""
 
-    __slots__ = ()
     upto: int = column("hi")
 
     def words(self, the: The) -> str:
@@ -69,7 +64,6 @@ class Dispatch(OfNode):
 class Source(Event):
     """A store reader's digest of the master's log over a range that a frame just carried."""
 
-    __slots__ = ()
     node: str
     link: str
     lo: int
@@ -83,7 +77,6 @@ class Source(Event):
 class Entries(OfReader):
     """A store reader read a consume queue."""
 
-    __slots__ = ()
     queue: str
     first: int = column("lo")
     """The first logical offset."""
@@ -103,7 +96,6 @@ class Entries(OfReader):
 class Keys(OfReader):
     """A store reader queried a key index."""
 
-    __slots__ = ()
     message: str
     """The key."""
     digest: int
@@ -116,7 +108,6 @@ class Keys(OfReader):
 class Derived(OfReader):
     """A store reader compared a node's queues, or its key index, with those that it derives from the node's log."""
 
-    __slots__ = ()
     f: Literal["queues", "index"]
     status: Literal["same", "lacks", "other", "behind", "form", "slots"]
     """The first difference: a record lacks its entry; an entry is other than its record's; a queue continues behind the
@@ -137,7 +128,6 @@ class Derived(OfReader):
 class Checkpoint(OfReader):
     """A store reader read a node's checkpoint file."""
 
-    __slots__ = ()
     queues_ms: int = column("value")
     """The store time up to which the queues are durable, from the file; 0: none yet."""
     log_ms: int | None = column("lo")
@@ -152,7 +142,6 @@ class Checkpoint(OfReader):
 class Found(OfNode):
     """A store reader read the store of a node that is about to start; only stores with a log."""
 
-    __slots__ = ()
     f: Literal["orderly", "crash"]
     """The end of its last incarnation, from its abort file."""
     status: Literal["whole", "broken"]
@@ -176,7 +165,6 @@ class Found(OfNode):
 class Left(OfNode):
     """A store reader read the store of a node right after its start, or after it refused to start."""
 
-    __slots__ = ()
     f: Literal["kept", "lacks"]
     """Whether queues and index kept everything; for a refused store, whether all its files did."""
     status: Literal["same", "other"]
@@ -198,7 +186,6 @@ class Left(OfNode):
 class Record(OfReader):
     """A store reader found a record."""
 
-    __slots__ = ()
     lo: int
     hi: int
     message: str | None
@@ -217,7 +204,6 @@ class Record(OfReader):
 class Chunk(OfReader):
     """A store reader's digest over the grid."""
 
-    __slots__ = ()
     lo: int
     hi: int
     digest: int
@@ -229,7 +215,6 @@ class Chunk(OfReader):
 class Audit(OfNode):
     """A store reader has finished."""
 
-    __slots__ = ()
     number: int = column("op")
     f: Literal["recovery", "final", "compare"]
     """compare: chunks only."""

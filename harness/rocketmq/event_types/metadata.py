@@ -14,7 +14,6 @@ from ..topology import NAMES
 class Table(OfReader):
     """One of a node's tables was read."""
 
-    __slots__ = ()
     f: Literal["topics", "groups", "offsets", "delays", "brokers"]
     """brokers: a name server's, broker name to id to node."""
     counter: int | None = column("value")
@@ -34,7 +33,6 @@ class Table(OfReader):
 class Garbled(OfReader):
     """One of a node's tables cannot be read."""
 
-    __slots__ = ()
     f: str
     """As of a table."""
     detail: str
@@ -47,7 +45,6 @@ class Garbled(OfReader):
 class Sync(OfNode):
     """A slave did a step of its metadata sync."""
 
-    __slots__ = ()
     f: Literal["topics", "offsets", "delays", "groups"]
     status: Literal["asked", "answered", "same", "applied", "failed", "unread"]
     """``answered``: the master's table reached it; whether it applied the table is unknown. ``unread``: it could not
@@ -63,7 +60,6 @@ class Sync(OfNode):
 class Persist(OfNode):
     """A node wrote one of its tables to its disk."""
 
-    __slots__ = ()
     f: Literal["topics", "groups", "offsets", "delays"]
 
     def words(self, the: The) -> str:
@@ -73,7 +69,6 @@ class Persist(OfNode):
 class Register(OfNode):
     """A name server answered a broker's registration, or did not."""
 
-    __slots__ = ()
     address: str | None = column("f")
     """The HA address that it registered, relative to its own: ``:+1``, or ``10.1.0.1:+3`` for another host."""
     status: Literal["ok", "failed"]

@@ -11,7 +11,6 @@ from ...history import Event
 class Decide(Event):
     """A producer asked a broker to end a transaction, or that call ended."""
 
-    __slots__ = ()
     process: int
     op: int
     """The number of the call, from 0 within one trial."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import cast
 
 from ...history import Event
@@ -18,18 +19,16 @@ from ..naming import span
 from ..topology import NODES
 
 
+@dataclass(slots=True, eq=False)
 class Listing:
-    __slots__ = ("_of", "entries", "number", "read", "records", "since")
-
-    def __init__(self, first: Event) -> None:
-        self.number = first.op
-        self.since = first.seq
-        """The first event of the audit."""
-        self.records: list[Record] = []
-        self.entries: dict[str, Entries] = {}
-        self.read: Audit | None = None
-        """None until the audit is done."""
-        self._of: dict[str, list[Record]] | None = None
+    number: int | None
+    since: int
+    """The first event of the audit."""
+    records: list[Record] = field(default_factory=list)
+    entries: dict[str, Entries] = field(default_factory=dict)
+    read: Audit | None = None
+    """None until the audit is done."""
+    _of: dict[str, list[Record]] | None = None
 
     def of(self, queue: str | None) -> list[Record]:
         if self._of is None:
@@ -92,7 +91,7 @@ class Audits:
         node = event.node or ""
         found = self.last.get(node)
         if found is None or found.number != event.op:
-            found = self.last[node] = Listing(event)
+            found = self.last[node] = Listing(event.op, event.seq)
         return found
 
 

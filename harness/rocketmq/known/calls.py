@@ -142,7 +142,7 @@ class Calls:
     def _begin(self, event: Asked, follows: bool = False) -> Begun[Asked]:
         known, node = self._known, event.node or ""
         return Begun(
-            event, known.nodes.ended(node), known.nodes.is_up(node), len(known.stores.happened),
+            event, known.nodes.ended(node), node in known.up, len(known.stores.happened),
             known.disturbances.disturbed(),
             known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
         )  # fmt: skip

@@ -4,6 +4,7 @@ answers.
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ...texts.content import payload
@@ -16,34 +17,29 @@ def subscribed(detail: str | None) -> frozenset[str] | None:
     return frozenset(each.strip() for each in str(tags).split("||")) if tags else None
 
 
+@dataclass(slots=True, eq=False)
 class Consumed:
     """The messages of one queue that one reader received."""
 
-    __slots__ = (
-        "chosen", "committed", "first", "front", "given", "messages", "offsets", "passed_at_diverged", "queue",
-        "reader",
-    )  # fmt: skip
-
-    def __init__(self, reader: str, queue: str) -> None:
-        self.reader = reader
-        self.queue = queue
-        self.first: int | None = None
-        """The offset at which its first assignment began."""
-        self.chosen = 0
-        """The highest offset at which a consumer began without a broker's offset."""
-        self.front = 0
-        """The offset after the last received message, or the first offset; for a reader that subscribes by tag also the
-        next offset of an answer, which has passed other tags.
-        """
-        self.given = 0
-        """The highest next offset that it received."""
-        self.passed_at_diverged: list[tuple[int, int]] = []
-        """Offsets [asked, next) that answers of diverged brokers passed: their queues may hold other messages there."""
-        self.committed = NONE
-        """The highest offset that it tried to commit."""
-        self.messages: set[str | None] = set()
-        self.offsets: dict[int, str | None] = {}
-        """The first message that it received at each queue offset."""
+    reader: str
+    queue: str
+    first: int | None = None
+    """The offset at which its first assignment began."""
+    chosen: int = 0
+    """The highest offset at which a consumer began without a broker's offset."""
+    front: int = 0
+    """The offset after the last received message, or the first offset; for a reader that subscribes by tag also the
+    next offset of an answer, which has passed other tags.
+    """
+    given: int = 0
+    """The highest next offset that it received."""
+    passed_at_diverged: list[tuple[int, int]] = field(default_factory=list)
+    """Offsets [asked, next) that answers of diverged brokers passed: their queues may hold other messages there."""
+    committed: int = NONE
+    """The highest offset that it tried to commit."""
+    messages: set[str | None] = field(default_factory=set)
+    offsets: dict[int, str | None] = field(default_factory=dict)
+    """The first message that it received at each queue offset."""
 
 
 class Assignment:

@@ -1,7 +1,7 @@
 """The consumed messages of readers, and the progress that brokers may have: shared by the laws of delivery and
 progress.
 
-The model passes it each event after the laws. It answers three questions:
+It answers three questions:
 
 - Which messages of a queue did a *reader* receive? A reader is a group, or each consumer of a broadcasting group.
 - Which progress of a group may a broker's table have? See :mod:`pairproof.harness.rocketmq.known.registers`.
@@ -14,14 +14,12 @@ ConsumerOffsetManager (written every flushConsumerOffsetInterval, first 10 s aft
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...event_types import client
 from ...event_types.client import Assign, Deliver, Fail, Info, Invoke, Ok
 from ...event_types.node import Crash, Start, Stop, Wipe
 from ...history import MS, Event
-from ..event_types.log import Expire
 from ..event_types.metadata import Persist, Sync
 from ..settings import is_on
 from ..topology import MASTER, SLAVES
@@ -66,22 +64,9 @@ class Consumption:
         self.routes: dict[int | None, Route] = {}
         self.lost_from: int | None = None
         """The lowest end of all truncations of the master's log; None: it lost nothing."""
-        self.expired = False
-        """Whether any log lost its oldest files."""
         self._replaced = False
-        self._queries: dict[int | None, int] = {}
-        self._pulls: dict[int | None, int] = {}
         self._answers: dict[tuple[int | None, str], Answer] = {}
         self._observed: tuple[int, list[Observation]] = (-1, [])
-        self._handlers: dict[str, Callable[[Any], None]] = {
-            "consumer": self._comes_or_goes, "assign": self._assign, "invoke": self._begin, "ok": self._end,
-            "fail": self._end, "info": self._end, "deliver": self._deliver, "route": self._route, "sync": self._sync,
-            "persist": self._persist, "start": self._start, "crash": self._down, "stop": self._down,
-            "wipe": self._wipe, "expire": self._expire,
-        }  # fmt: skip
-
-    def receive(self, event: Event) -> None:
-        self._handlers[event.kind](event)
 
     def corrects_on_slaves(self) -> bool:
         """Whether a slave may correct a consumer's offset: that skips or repeats messages that the slave lacks."""
@@ -131,7 +116,8 @@ class Consumption:
             if event.f != "query":
                 return []
             register = self._register(node, group, queue)
-            possible = register.possible_since(self._queries.get(event.op, event.t))
+            begun = self.known.calls.begun(event)
+            possible = register.possible_since(event.t if begun is None else begun.call.t)
             seen = NONE if event.queue_offset is None else event.queue_offset
             return [Observation(group, queue, seen, register, possible)]
         if event.f != OFFSETS:
@@ -144,7 +130,7 @@ class Consumption:
             if where == node
         ]
 
-    def _comes_or_goes(self, event: client.Consumer) -> None:
+    def comes_or_goes(self, event: client.Consumer) -> None:
         process = event.process
         if event.status == "on":
             self.consumers[process] = Consumer(
@@ -158,7 +144,7 @@ class Consumption:
         for key in [key for key in self.assignments if key[0] == process]:
             del self.assignments[key]
 
-    def _assign(self, event: Assign) -> None:
+    def assigned(self, event: Assign) -> None:
         key = (event.process, event.queue or "")
         if event.node not in (None, *PAIR):
             return
@@ -178,17 +164,13 @@ class Consumption:
             consumed.first = consumed.front = start
         consumed.given = max(consumed.given, start)
 
-    def _begin(self, event: Invoke) -> None:
+    def begins(self, event: Invoke) -> None:
         if event.node not in PAIR:
             return
         if event.f in ("commit", "pull"):
             self.touched[event.node] = event.t
         if event.f == "commit":
             self._commit(event)
-        elif event.f == "query":
-            self._queries[event.op] = event.t
-        elif event.f == "pull":
-            self._pulls[event.op] = event.asked_from or 0
 
     def _commit(self, event: Invoke) -> None:
         node, group, queue, offset = event.node, event.group or "", event.queue or "", event.queue_offset or 0
@@ -204,7 +186,7 @@ class Consumption:
             register.give_up(since)
         register.begin(event.op, offset, event.t)
 
-    def _end(self, event: Ok | Fail | Info) -> None:
+    def ends(self, event: Ok | Fail | Info) -> None:
         if event.node not in PAIR:
             return
         if event.f == "commit":
@@ -216,11 +198,9 @@ class Consumption:
                 (seen,) = self.observations(event)
                 answer = Answer(event.node, event.queue_offset, seen.possible)
                 self._answers[event.process, event.queue or ""] = answer
-            self._queries.pop(event.op, None)
-        elif event.f == "pull":
-            asked = self._pulls.pop(event.op, None)
-            if event.queue_offset is not None:
-                self._pulled(event, event.queue_offset, asked)
+        elif event.f == "pull" and event.queue_offset is not None:
+            begun = self.known.calls.begun(event)
+            self._pulled(event, event.queue_offset, None if begun is None else begun.call.asked_from or 0)
 
     def _pulled(self, event: Ok | Fail | Info, position: int, asked: int | None) -> None:
         consumed = self._consumed(event)
@@ -240,7 +220,7 @@ class Consumption:
             held.floor = NONE if possible is None else min(possible)
             held.asked_at = event.node
 
-    def _deliver(self, event: Deliver) -> None:
+    def delivered(self, event: Deliver) -> None:
         if event.node not in PAIR or event.queue_offset is None:
             return
         behind, consumed = event.queue_offset + 1, self._consumed(event)
@@ -268,14 +248,14 @@ class Consumption:
             found = self.registers[key] = Register(self.known.tables.is_hidden(node, OFFSETS))
         return found
 
-    def _route(self, event: client.Route) -> None:
+    def routed(self, event: client.Route) -> None:
         if event.status != "found":
             return
         nodes, before = json.loads(event.detail or "{}"), self.routes.get(event.process)
         same = before is not None and ("0" in before.nodes) == ("0" in nodes)
         self.routes[event.process] = Route(before.since if before is not None and same else event.t, nodes)
 
-    def _sync(self, event: Sync) -> None:
+    def synced(self, event: Sync) -> None:
         slave = event.node or ""
         self.touched[slave] = event.t
         if event.f != OFFSETS:
@@ -292,7 +272,7 @@ class Consumption:
                     found = self._register(MASTER, group, queue).possible_since(since)
                     self._register(slave, group, queue).copy(found, since, event.t)
 
-    def _persist(self, event: Persist) -> None:
+    def persisted(self, event: Persist) -> None:
         node = event.node or ""
         if event.f == OFFSETS:
             for (where, _, _), register in self.registers.items():
@@ -304,7 +284,7 @@ class Consumption:
                 if node == MASTER:
                     register.may_be_gone()
 
-    def _start(self, event: Start) -> None:
+    def started(self, event: Start) -> None:
         node = event.node or ""
         if node == MASTER:
             before, end = self.known.logs.ends.get(MASTER, 0), event.hi or 0
@@ -314,7 +294,7 @@ class Consumption:
                 self.lost_from = end if self.lost_from is None else min(end, self.lost_from)
             self._replaced = False
 
-    def _down(self, event: Crash | Stop) -> None:
+    def ended(self, event: Crash | Stop) -> None:
         node = event.node or ""
         of_machine = event.f == "machine"
         if of_machine and node == MASTER and "append" not in self.known.observes:
@@ -355,7 +335,7 @@ class Consumption:
             return since
         return since if disturbances.unavailable_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
 
-    def _wipe(self, event: Wipe) -> None:
+    def wiped(self, event: Wipe) -> None:
         for (node, group, queue), register in list(self.registers.items()):
             if node == event.node:
                 register.forget(event.t)
@@ -363,6 +343,3 @@ class Consumption:
                 self._register(MASTER, group, queue).inherit(register)
         if event.node == MASTER:
             self._replaced = True
-
-    def _expire(self, event: Expire) -> None:
-        self.expired = True

@@ -42,6 +42,8 @@ class Copies:
     def __init__(self, known: Known) -> None:
         self._known = known
         self.master: dict[Name, Sighting] = {}
+        self.syncing: dict[str, Settings] = {}
+        """Slaves that know a name server, and so sync."""
         self._slaves: dict[str, dict[Name, int]] = {}
         """By slave that syncs: its certain names, and the event since which each is certain."""
         self._left: set[Name] = set()
@@ -81,7 +83,7 @@ class Copies:
 
     def configured(self, node: str, settings: Settings) -> None:
         if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
-            self._slaves[node] = {}
+            self.syncing[node], self._slaves[node] = settings, {}
 
     def read(self, table: Table) -> None:
         if table.node == MASTER and table.f in (TOPICS, GROUPS):

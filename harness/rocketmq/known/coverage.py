@@ -10,6 +10,7 @@ Left out: which reports are valid, and the slaves' appends, see ``known``. Sourc
 slave without a log), HAService.push2SlaveMaxOffset (which ignores it).
 """
 
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 
@@ -19,17 +20,16 @@ class Put(NamedTuple):
     message: str | None
 
 
+@dataclass(slots=True, eq=False)
 class _Slave:
-    __slots__ = ("begin", "bit", "missed", "passed", "reach")
-
-    def __init__(self, bit: int) -> None:
-        self.bit = bit
-        self.begin = self.reach = 0
-        """Its log as of its last report: [begin, reach)."""
-        self.passed = 0
-        """The number of puts, in the log's order, that its reports have reached."""
-        self.missed: list[Put] = []
-        """The reached puts before the beginning of its log."""
+    bit: int
+    begin: int = 0
+    reach: int = 0
+    """Its log as of its last report: [begin, reach)."""
+    passed: int = 0
+    """The number of puts, in the log's order, that its reports have reached."""
+    missed: list[Put] = field(default_factory=list)
+    """The reached puts before the beginning of its log."""
 
 
 class Coverage:

@@ -44,7 +44,7 @@ class Deadlines(dict[Subject, Deadline]):
     """The deadlines of one law by subject. ``late`` handles a missed one."""
 
     def __init__(self, law: Law, late: Callable[[Event, Subject, Deadline], object]) -> None:
-        self._law, self._known, self._late = law, law.known, late
+        self.law, self._known, self._late = law, law.known, late
         self._missed: list[tuple[Event, Subject, Deadline]] = []
         """Missed deadlines that the law has not handled yet."""
         law.known.deadlines.append(self)
@@ -83,12 +83,6 @@ class Deadlines(dict[Subject, Deadline]):
         due = self.pop(subject, None)
         return due is not None and self._check(event, subject, due)
 
-    def close_all(self, event: Event, node: str | None = None) -> None:
-        """End all deadlines, of a node or of the history."""
-        self._call()
-        for subject in [each for each, due in self.items() if node in (None, due.node)]:
-            self.close(event, subject)
-
     def hold(self, event: Event, subject: Subject) -> None:
         """Suspend a deadline until it is renewed."""
         due = self.get(subject)
@@ -113,7 +107,7 @@ class Deadlines(dict[Subject, Deadline]):
         since = max(0, due.since - due.settled)
         if not due.places or self._known.disturbances.is_undisturbed(since, *due.places):
             return True
-        self._law.abstain(DISTURBED)
+        self.law.abstain(DISTURBED)
         return False
 
     def _is_late(self, event: Event, due: Deadline) -> bool:

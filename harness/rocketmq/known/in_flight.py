@@ -7,6 +7,7 @@ the sends in flight and the clients. Left out: sends to other nodes, and message
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...event_types.client import Fail, Info, Invoke, Ok
@@ -32,38 +33,38 @@ def requests(call: Invoke) -> int:
     return 1 + int(payload(call.detail).get("size", 0)) // REQUEST_BYTES
 
 
+@dataclass(slots=True, eq=False)
 class Client:
-    __slots__ = ("burst", "in_flight", "known_good_ns")
-
-    def __init__(self) -> None:
-        self.in_flight = 0
-        self.burst = 0
-        """Calls since it last had none in flight, a large one counted as several."""
-        self.known_good_ns: int | None = None
-        """The time of its last answer before this burst, or of the beginning of its connection."""
+    in_flight: int = 0
+    burst: int = 0
+    """Calls since it last had none in flight, a large one counted as several."""
+    known_good_ns: int | None = None
+    """The time of its last answer before this burst, or of the beginning of its connection."""
 
 
+@dataclass(slots=True, eq=False)
 class Send:
-    __slots__ = (
-        "answered_ns", "appended_ns", "before", "client", "hi", "incarnation", "invoked_ns", "lo", "message", "op",
-        "passed_by", "waits",
-    )  # fmt: skip
+    op: int
+    message: str | None
+    invoked_ns: int
+    waits: bool
+    client: Client
+    incarnation: int
+    """How many incarnations of the master had ended when the call began."""
+    appended_ns: int | None = None
+    lo: int | None = None
+    hi: int | None = None
+    before: Send | None = None
+    """The last stored waiting send when the master stored this one."""
+    answered_ns: int | None = None
+    """The end of its turn; None if unknown, because it had no answer, or one that does not show it."""
+    passed_by: bool = False
+    """It was answered without a turn in the queue of waiting sends."""
 
-    def __init__(self, op: int, message: str | None, invoked_ns: int, waits: bool, client: Client, ended: int) -> None:
-        self.op, self.message, self.client = op, message, client
-        self.incarnation = ended
-        """How many incarnations of the master had ended when the call began."""
-        self.waits = waits
-        self.invoked_ns = invoked_ns
-        self.appended_ns: int | None = None
-        self.lo: int | None = None
-        self.hi: int | None = None
-        self.before: Send | None = None
-        """The last stored waiting send when the master stored this one."""
-        self.answered_ns: int | None = None
-        """The end of its turn; None if unknown, because it had no answer, or one that does not show it."""
-        self.passed_by = False
-        """It was answered without a turn in the queue of waiting sends."""
+    @property
+    def began_ns(self) -> int:
+        """When the master stored it; when the call began if that was not recorded."""
+        return self.invoked_ns if self.appended_ns is None else self.appended_ns
 
     def turn_ns(self) -> int | None:
         """When every waiting send that was stored before this one had been answered; None if unknown."""
@@ -108,7 +109,7 @@ class InFlight:
         if event.node != MASTER:
             return
         client = self._clients.setdefault(event.process, Client())
-        is_up = self._known.nodes.is_up(MASTER)
+        is_up = MASTER in self._known.up
         if not client.in_flight:
             client.burst = 0
         if client.known_good_ns is None:

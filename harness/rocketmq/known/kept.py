@@ -10,20 +10,19 @@ bytes that a slave reads from a connection to an ended master. Bounded by the nu
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ...history import Event
 from ..topology import MASTER
 
 
+@dataclass(slots=True, eq=False)
 class Log:
     """[start, end) of one broker's log, and ``common``, the end of the master's bytes."""
 
-    __slots__ = ("common", "end", "start")
-
-    def __init__(self) -> None:
-        self.start: int | None = None
-        self.end = 0
-        self.common: int | None = None
+    start: int | None = None
+    end: int = 0
+    common: int | None = None
 
     @property
     def reach(self) -> int:

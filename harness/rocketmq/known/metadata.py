@@ -39,13 +39,8 @@ Name = tuple[str, str]
 
 def entries(table: Table) -> Mapping[str, Any]:
     """The entries of a ``table`` event; ValueError for text that is not JSON."""
-    return _entries(table.detail or "{}", BODIES.get(table.f or "", ""))
-
-
-@lru_cache(maxsize=256)
-def _entries(detail: str, body: str) -> Mapping[str, Any]:
-    content = json.loads(detail)
-    found: Mapping[str, Any] = content.get(body, content)
+    content = _parsed(table.detail or "{}")
+    found: Mapping[str, Any] = content.get(BODIES.get(table.f or "", ""), content)
     return found
 
 
@@ -60,12 +55,12 @@ def holds(table: Table, name: str) -> bool:
 
 def registration_answer(register: Register) -> Mapping[str, str]:
     """The ``master`` and ``ha`` nodes in a name server's answer to a registration, if it has them."""
-    return _registration_answer(register.detail or "{}")
+    return _parsed(register.detail or "{}")
 
 
-@lru_cache(maxsize=64)
-def _registration_answer(detail: str) -> Mapping[str, str]:
-    found: Mapping[str, str] = json.loads(detail)
+@lru_cache(maxsize=256)
+def _parsed(detail: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(detail)
     return found
 
 

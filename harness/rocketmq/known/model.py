@@ -46,7 +46,10 @@ class Known(Links):
     def __init__(self, observes: frozenset[str] | None = None) -> None:
         super().__init__(observes)
         self.config: dict[str, Settings] = {}
-        self.nodes, self.stores, self.audits = Nodes(), Stores(), Audits()
+        self.slaves: dict[str, Settings] = {}
+        self.registering: dict[str, Settings] = {}
+        """Brokers that know a name server; their slaves sync their tables."""
+        self.nodes, self.stores, self.audits = Nodes(self.up), Stores(), Audits()
         self.logs, self.dispatched, self.lost_undetected = Logs(self), Dispatched(self), LostUndetected()
         self._blind = "append" not in self.observes
         self.calls, self.in_flight = Calls(self), InFlight(self)
@@ -118,18 +121,22 @@ class Known(Links):
     def on_config(self, event: Config) -> None:
         node = event.node
         self.config[node] = found = parse(event.detail or "{}")
+        role = found.get("brokerRole")
+        if role == "SLAVE":
+            self.slaves[node] = found
+        if role is not None and found.get("namesrvAddr"):
+            self.registering[node] = found
         self.copies.configured(node, found)
         if has_pool(found):
             self.stores.pooled.add(node)
         if node == MASTER:
             self.needed = promised_slaves(found)
-            self.sync_master = found.get("brokerRole") == "SYNC_MASTER"
+            self.sync_master = role == "SYNC_MASTER"
             self.sync_flush = found.get("flushDiskType") == "SYNC_FLUSH"
             self.pushes_flushed = found.get("haPushes") == "flushed"
 
     def on_expire(self, event: Expire) -> None:
-        self.stores.expired(event)
-        self.consumption.receive(event)
+        self.stores.expires(event)
         self.logs.expired(event)
 
     def on_start(self, event: Start) -> None:
@@ -139,7 +146,7 @@ class Known(Links):
         self.copies.started(node)
         is_image = self.stores.replaced.get(node) == "image"
         self.stores.started(event, self.logs.ends.get(node, 0))
-        self.consumption.receive(event)
+        self.consumption.started(event)
         self.derived_under.started(event, self.config)
         self.lost_undetected.started(event)
         self.dispatched.started(event)
@@ -167,15 +174,15 @@ class Known(Links):
     def on_crash(self, event: Crash | Stop) -> None:
         self._disturb(event)
         node = event.node
-        self.logs.ended(event, self.nodes.is_up(node))
-        if node == MASTER and self.nodes.is_up(node):
+        self.logs.ended(event, node in self.up)
+        if node == MASTER and node in self.up:
             self.coverage.master_ended()
         self.naming.ended(event)
         self.nodes.end(event)
         self.tables.ended(event)
         self.copies.ended(node)
         self.stores.ended(event)
-        self.consumption.receive(event)
+        self.consumption.ended(event)
         self.lost_undetected.crashed(event)
         self.dispatched.ended(event)
         self.reported.pop(node, None)
@@ -189,7 +196,7 @@ class Known(Links):
     def on_wipe(self, event: Wipe) -> None:
         self.stores.wiped(event)
         self.tables.wiped(event)
-        self.consumption.receive(event)
+        self.consumption.wiped(event)
         self.derived_under.wiped(event)
         self.lost_undetected.wiped(event)
         self.positions.wiped()
@@ -201,22 +208,23 @@ class Known(Links):
     def on_register(self, event: Register) -> None:
         self.naming.register(event)
 
-    def on_assign(self, event: Assign | Route) -> None:
-        self.consumption.receive(event)
+    def on_assign(self, event: Assign) -> None:
+        self.consumption.assigned(event)
 
-    on_route = on_assign
+    def on_route(self, event: Route) -> None:
+        self.consumption.routed(event)
 
     def on_consumer(self, event: Consumer) -> None:
-        self.consumption.receive(event)
+        self.consumption.comes_or_goes(event)
         self.tables.comes(event)
 
     def on_sync(self, event: Sync) -> None:
-        self.consumption.receive(event)
+        self.consumption.synced(event)
         self.copies.synced(event)
         self.tables.synced(event)
 
     def on_persist(self, event: Persist) -> None:
-        self.consumption.receive(event)
+        self.consumption.persisted(event)
         self.tables.persisted(event)
 
     def on_table(self, event: Table) -> None:
@@ -227,10 +235,13 @@ class Known(Links):
         self.tables.begins(event)
         self.in_flight.invoked(event)
         self.sent.invoked(event)
-        self._consume(event)
+        # Calls of producers and plain readers do not concern a group.
+        if event.group is not None:
+            self.consumption.begins(event)
 
     def on_fail(self, event: Fail | Info | Ok) -> None:
-        self._consume(event)
+        if event.group is not None:
+            self.consumption.ends(event)
         self.in_flight.ended(event)
         self.tables.ends(event)
         self.calls.ended(event)
@@ -248,7 +259,8 @@ class Known(Links):
         self.calls.delivered(event)
         if self.calls.is_current(event):
             self.positions.seen(event)
-        self._consume(event)
+        if event.group is not None:
+            self.consumption.delivered(event)
 
     def on_try(self, event: Try) -> None:
         self.calls.tried(event)
@@ -265,11 +277,6 @@ class Known(Links):
     def on_decide(self, event: Decide) -> None:
         self.sent.decided(event)
         self.calls.questioned(event)
-
-    def _consume(self, event: Deliver | Invoke | Fail | Info | Ok) -> None:
-        """Calls of producers and plain readers do not concern a group."""
-        if event.group is not None:
-            self.consumption.receive(event)
 
     def on_append(self, event: Append) -> None:
         if event.node == MASTER:

@@ -18,12 +18,13 @@ the disk had called durable.
 
 
 class Nodes:
-    def __init__(self) -> None:
+    def __init__(self, up: set[str]) -> None:
+        """``up``: running nodes, updated after each event."""
         self.started_at: dict[str, int] = {}
         self.ended_at: dict[str, int] = {}
         self.lost_power_at: dict[str, int] = {}
         self.down: dict[str, Crash | Stop] = {}
-        self._up: set[str] = set()
+        self._up = up
         self._ends: dict[str, list[int]] = {}
         self._fates: dict[str, str] = {}
 
@@ -39,9 +40,6 @@ class Nodes:
     def end_of(self, node: str, incarnation: int) -> int | None:
         """The end of the incarnation that followed ``incarnation`` ended ones, ns; None if it has not ended."""
         return self._ends[node][incarnation] if incarnation < self.ended(node) else None
-
-    def is_up(self, node: str) -> bool:
-        return node in self._up
 
     def is_down_since(self, node: str, event: Event) -> bool:
         """Whether a node was down at this event already, and has been since."""
@@ -66,7 +64,6 @@ class Nodes:
         node = event.node
         if node in self._up:
             self._end(node, event.t)
-        self._up.add(node)
         self.down.pop(node, None)
         self.started_at[node] = event.t
         self._fates.pop(node, None)
@@ -75,7 +72,6 @@ class Nodes:
         self._end(event.node, event.t)
         if event.f == MACHINE:
             self.lost_power_at[event.node] = event.t
-        self._up.discard(event.node)
         self.down.setdefault(event.node, event)
         how = STOP if event.kind == "stop" else LIED if event.status == LIED else event.f or MACHINE
         self._fates[event.node] = max(how, self._fates.get(event.node, how), key=FATES.index)

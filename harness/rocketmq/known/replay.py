@@ -7,8 +7,9 @@ Bounded by the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
+from itertools import takewhile
 from typing import Any, ClassVar, Self
 
 from ...history import Event
@@ -24,10 +25,12 @@ class Reader:
     def __init__(self) -> None:
         self.known = Known()
 
-    def read(self, events: Iterable[Event]) -> Self:
+    def read(self, events: Iterable[Event], asks: Collection[str] | None = None) -> Self:
+        """``asks``: instead of the class's."""
+        asks = self.asks if asks is None else asks
         of: Any = type(self)
         own = {kind: getattr(self, name) for kind, name in _handled(of)}
-        modelled = {kind: getattr(self.known, name) for kind, name in _handled(Known) if kind in self.asks}
+        modelled = {kind: getattr(self.known, name) for kind, name in _handled(Known) if kind in asks}
         handlers: dict[str, tuple[Callable[[Any], None], ...]] = {
             kind: tuple(each[kind] for each in (own, modelled) if kind in each) for kind in {*own, *modelled}
         }
@@ -39,14 +42,7 @@ class Reader:
 
 def before(events: Iterable[Event], seq: int, *kinds: str) -> Known:
     """The model after the events of these types before the one with this ``seq``."""
-    known = Known()
-    handlers = {kind: getattr(known, name) for kind, name in _handled(Known) if kind in kinds}
-    for event in events:
-        if event.seq >= seq:
-            break
-        if (handler := handlers.get(event.kind)) is not None:
-            handler(event)
-    return known
+    return Reader().read(takewhile(lambda event: event.seq < seq, events), kinds).known
 
 
 @cache

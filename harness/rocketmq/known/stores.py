@@ -37,6 +37,8 @@ class Stores:
         self.happened: list[Happening] = []
         self.lost: set[str] = set()
         """Brokers whose log may ever have lost bytes: a position may hold another message, or none."""
+        self.expired: set[str] = set()
+        """Brokers whose log ever lost its oldest files."""
         self.pooled: set[str] = set()
         """Brokers with a transient store pool: the end of their process loses as much as that of a machine."""
         self.promotion: Wipe | None = None
@@ -90,8 +92,9 @@ class Stores:
         self.replaced[node] = event.f
         self._add(node, f"{PROMOTED}{event.detail}" if promotes(event) else WIPE)
 
-    def expired(self, event: Expire) -> None:
+    def expires(self, event: Expire) -> None:
         self._loses(event.node)
+        self.expired.add(event.node)
         self._add(event.node, EXPIRE, event.new_start)
 
     def cut(self, event: Cut) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, truth
-from ...trials.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, number, truth
 from ..ports import CanSendOtherwise
 from .scope import PRODUCERS, QUEUES
 
@@ -15,6 +14,7 @@ class Batch(Operation):
 
     name = "batch"
     needs = CanSendOtherwise
+    act = CanSendOtherwise.send_batch
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "count": number(MOST_MESSAGES, (2, 3, 8), (2,), usual=3),
@@ -24,10 +24,6 @@ class Batch(Operation):
     }
     drawn = Drawn()
     is_load = is_send = True
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.send_batch(args["producer"], args["count"], args["size"], args["wait"], args["queue"])
 
 
 OPERATION = Batch()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text, truth
 from ...trials.schedule import Args
 from ..ports import CanSendOtherwise
-from .scope import PRODUCERS, QUEUES
+from .scope import PRODUCERS, QUEUES, waiting
 
 WORDS = {
     "keys": "with several keys",
@@ -30,19 +29,15 @@ NO_QUEUE = ("any-queue", "new-topic", "retry-topic")
 """Messages whose queue is not the given one."""
 
 
-def _check(what: object) -> None:
-    if what not in WORDS:
-        raise UsageError(f"an edge-case message is one of {', '.join(WORDS)}, not {what!r}")
-
-
 class EdgeCaseSend(Operation):
     """A producer sends an edge-case message to the master; ``what`` names the edge case."""
 
     name = "edge_case_send"
     needs = CanSendOtherwise
+    act = CanSendOtherwise.send_edge_case
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
-        "what": text(tuple(WORDS), check=_check),
+        "what": text(tuple(WORDS), check=one_of(WORDS, f"an edge-case message is one of {', '.join(WORDS)}")),
         "wait": truth(0.67, simpler=True, usual=True),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
     }
@@ -50,13 +45,8 @@ class EdgeCaseSend(Operation):
     is_load = is_send = True
 
     def words(self, args: Args) -> str:
-        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
         where = "of the master" if args["what"] in NO_QUEUE else f"to queue {args['queue']}"
-        return f"Producer {args['producer']} sends a message {WORDS[str(args['what'])]} {where} {waits}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.send_edge_case(args["producer"], args["what"], args["wait"], args["queue"])
+        return f"Producer {args['producer']} sends a message {WORDS[str(args['what'])]} {where} {waiting(args)}."
 
 
 OPERATION = EdgeCaseSend()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import Drawn, Operation, Running, number
-from ...trials.schedule import Args
+from ...trials.operation import Drawn, Operation, number
 from ..ports import CanFailConsume
 from .scope import CONSUMERS, MOST_MEMBER
 
@@ -19,6 +18,7 @@ class FailConsume(Operation):
 
     name = "fail_consume"
     needs = CanFailConsume
+    act = CanFailConsume.fail_consume
     arguments = {
         "consumer": number(MOST_MEMBER, range(CONSUMERS), (0,), usual=0),
         "every": number(MOST_MEMBER, (1, 1, 2, 3), (1,), usual=1),
@@ -27,10 +27,6 @@ class FailConsume(Operation):
         "most": number(MOST, (2, 2, 1, 0, 16), usual=2),
     }
     drawn = Drawn(whole=True)
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.fail_consume(args["consumer"], args["every"], args["times"], args["level"], args["most"])
 
 
 OPERATION = FailConsume()

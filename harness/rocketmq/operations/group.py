@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, optional, text, truth
-from ...trials.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, number, optional, text, truth
 from ..ports import CanAdminister
 from .scope import ADMINISTERED, CHANGED, MOST_MEMBER
 
@@ -22,6 +21,7 @@ class Group(Operation):
 
     name = "group"
     needs = CanAdminister
+    act = CanAdminister.change_group
     arguments = {
         "group": number(MOST_MEMBER, CHANGED, (0,), usual=0),
         "slowly": number(MOST_BROKER, (1, 0, 2), (1,)),
@@ -37,10 +37,6 @@ class Group(Operation):
         }),
     }  # fmt: skip
     drawn = Drawn(whole=True)
-
-    def do(self, running: Running, args: Args) -> None:
-        """Ask the broker."""
-        running.able.change_group(**self.completed(args))
 
 
 OPERATION = Group()

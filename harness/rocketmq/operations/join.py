@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import Drawn, Operation, Running, number
-from ...trials.schedule import Args
+from ...trials.operation import Drawn, Operation, number
 from ..ports import CanConsume
 from .scope import CONSUMERS, JOINED, MOST_MEMBER
 
@@ -21,15 +20,12 @@ class Join(Operation):
 
     name = "join"
     needs = CanConsume
+    act = CanConsume.join
     arguments = {
         "group": number(MOST_MEMBER, JOINED, (0,), usual=0),
         "consumer": number(MOST_MEMBER, range(CONSUMERS), (0,), usual=0),
     }
     drawn = Drawn(whole=True, always=1)
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.join(args["group"], args["consumer"])
 
 
 OPERATION = Join()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import Drawn, Operation, Running, number, truth
-from ...trials.schedule import Args
+from ...trials.operation import Drawn, Operation, number, truth
 from ..ports import CanConsume
 from .scope import CONSUMERS, FALTERING, JOINED, MOST_MEMBER
 
@@ -13,16 +12,13 @@ class Leave(Operation):
 
     name = "leave"
     needs = CanConsume
+    act = CanConsume.leave
     arguments = {
         "group": number(MOST_MEMBER, (*JOINED, FALTERING), usual=0),
         "consumer": number(MOST_MEMBER, range(CONSUMERS), usual=0),
         "lost": truth(0.5, simpler=False, usual=False),
     }
     drawn = Drawn(whole=True, after="join")
-
-    def do(self, running: Running, args: Args) -> None:
-        """End it."""
-        running.able.leave(args["group"], args["consumer"], args["lost"])
 
 
 OPERATION = Leave()

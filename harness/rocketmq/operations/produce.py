@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text, truth
 from ...trials.schedule import Args
 from ..ports import CanProduce
-from .scope import PRODUCERS, QUEUES
+from .scope import PRODUCERS, QUEUES, waiting
 
 TURN, ORDER, QUEUE, ONE_WAY = "turn", "order", "queue", "one-way"
 WORDS = {
@@ -16,11 +15,7 @@ WORDS = {
     ONE_WAY: "to the topic's queues in turn, without asking for an answer",
 }
 """The choice of the queue, in words."""
-
-
-def _check(how: object) -> None:
-    if how not in WORDS:
-        raise UsageError(f"how a producer sends is {', '.join(WORDS)}, not {how!r}")
+_KNOWN = one_of(WORDS, f"how a producer sends is {', '.join(WORDS)}")
 
 
 class Produce(Operation):
@@ -30,9 +25,10 @@ class Produce(Operation):
 
     name = "produce"
     needs = CanProduce
+    act = CanProduce.produce
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
-        "how": text((TURN, TURN, TURN, ORDER, QUEUE, ONE_WAY), usual=TURN, check=_check),
+        "how": text((TURN, TURN, TURN, ORDER, QUEUE, ONE_WAY), usual=TURN, check=_KNOWN),
         "wait": truth(0.67, simpler=True, usual=True),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
     }
@@ -40,13 +36,8 @@ class Produce(Operation):
     is_load = is_send = True
 
     def words(self, args: Args) -> str:
-        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
         where = WORDS[str(args["how"])].format(queue=args["queue"])
-        return f"Producer {args['producer']} looks up where the topic is, sends a message {where} {waits}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.produce(args["producer"], args["how"], args["wait"], args["queue"])
+        return f"Producer {args['producer']} looks up where the topic is, sends a message {where} {waiting(args)}."
 
 
 OPERATION = Produce()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
-from ...trials.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, number, text
 from .. import topology
 from ..ports import CanPull
 from .scope import QUEUES, READERS
@@ -14,6 +13,7 @@ class Pull(Operation):
 
     name = "pull"
     needs = CanPull
+    act = CanPull.pull
     arguments = {
         "reader": number(INT_MAX, range(READERS), (0,), usual=0),
         "node": text(topology.NODES, usual=topology.MASTER),
@@ -21,10 +21,6 @@ class Pull(Operation):
     }
     drawn = Drawn(after="send")
     is_load = True
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.pull(args["reader"], args["node"], args["queue"])
 
 
 OPERATION = Pull()

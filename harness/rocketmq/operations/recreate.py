@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
-from ...trials.operation import Drawn, Operation, Running, number, optional, text, truth
-from ...trials.schedule import Args
+from ...trials.operation import Drawn, Operation, number, one_of, optional, text, truth
 from ..ports import CanRecreate
 from .scope import ADMINISTERED, TOPICS
 
 KINDS = ("topic", "group")
 MOST_STEPS = 3
-
-
-def _check(what: object) -> None:
-    if what not in KINDS:
-        raise UsageError(f"an administrator re-creates a {' or a '.join(KINDS)}, not {what!r}")
 
 
 class Recreate(Operation):
@@ -26,18 +19,15 @@ class Recreate(Operation):
 
     name = "recreate"
     needs = CanRecreate
+    act = CanRecreate.recreate
     arguments = {
-        "what": text(KINDS, check=_check),
+        "what": text(KINDS, check=one_of(KINDS, f"an administrator re-creates a {' or a '.join(KINDS)}")),
         "number": number(99, range(TOPICS), (0,), usual=0),
         "steps": number(MOST_STEPS, (1, 2, 3), (1, 2), usual=MOST_STEPS),
         "node": text(ADMINISTERED, usual="master"),
         **optional({"used": truth(0.3, simpler=False, usual=False)}),
     }
     drawn = Drawn(whole=True)
-
-    def do(self, running: Running, args: Args) -> None:
-        """Ask the broker."""
-        running.able.recreate(**self.completed(args))
 
 
 OPERATION = Recreate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...trials.schedule import Args
 from .. import topology
 
 PRODUCERS = 4
@@ -30,3 +31,8 @@ ADMINISTERED = (topology.MASTER, topology.MASTER, topology.SLAVES[0])
 """Targets of administrators: mostly the master."""
 AWAITED_MS = 30_000
 """The longest delay that a trial awaits at its end."""
+
+
+def waiting(args: Args) -> str:
+    """Whether a producer waits, as the end of a sentence."""
+    return "and waits for the store's promise" if args["wait"] else "and does not wait for the store"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
-from ...trials.schedule import Args
+from ...trials.operation import INT_MAX, Drawn, Operation, number, text
 from .. import topology
 from ..ports import CanSelect
 from .scope import QUEUES, READERS
@@ -17,6 +16,7 @@ class Select(Operation):
 
     name = "select"
     needs = CanSelect
+    act = CanSelect.select
     arguments = {
         "reader": number(INT_MAX, range(READERS), (0,), usual=0),
         "node": text(topology.NODES, usual=topology.MASTER),
@@ -25,10 +25,6 @@ class Select(Operation):
     }
     drawn = Drawn(after="send")
     is_load = True
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.select(args["reader"], args["node"], args["queue"], args["tags"])
 
 
 OPERATION = Select()

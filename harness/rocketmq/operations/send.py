@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...event_types.text import amount
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, truth
+from ...trials.operation import INT_MAX, Drawn, Operation, number, truth
 from ...trials.schedule import Args
 from ..ports import CanSend
-from .scope import PRODUCERS, QUEUES, SIZES
+from .scope import PRODUCERS, QUEUES, SIZES, waiting
 
 
 class Send(Operation):
@@ -14,6 +14,7 @@ class Send(Operation):
 
     name = "send"
     needs = CanSend
+    act = CanSend.send
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         # The largest is RocketMQ's maxMessageSize.
@@ -25,13 +26,8 @@ class Send(Operation):
     is_load = is_send = True
 
     def words(self, args: Args) -> str:
-        waits = "and waits for the store's promise" if args["wait"] else "and does not wait for the store"
         what = f"{amount(int(args['size']))} to queue {args['queue']}"
-        return f"Producer {args['producer']} sends {what} of the master {waits}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.send(args["producer"], args["size"], args["wait"], args["queue"])
+        return f"Producer {args['producer']} sends {what} of the master {waiting(args)}."
 
 
 OPERATION = Send()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...trials.operation import Drawn, Operation, Running, number, optional, text, truth
-from ...trials.schedule import Args
+from ...trials.operation import Drawn, Operation, number, optional, text, truth
 from ..ports import CanAdminister
 from .scope import ADMINISTERED, TOPICS
 
@@ -19,6 +18,7 @@ class Topic(Operation):
 
     name = "topic"
     needs = CanAdminister
+    act = CanAdminister.change_topic
     arguments = {
         "number": number(99, range(TOPICS), (0,)),
         "queues": number(MOST_QUEUES, (1, 2, 8), (1,)),
@@ -30,10 +30,6 @@ class Topic(Operation):
         }),
     }  # fmt: skip
     drawn = Drawn(whole=True)
-
-    def do(self, running: Running, args: Args) -> None:
-        """Ask the broker."""
-        running.able.change_topic(**self.completed(args))
 
 
 OPERATION = Topic()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...errors import UsageError
-from ...trials.operation import INT_MAX, Drawn, Operation, Running, number, text
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text
 from ...trials.schedule import Args
 from ..ports import CanTransact
 from .scope import PRODUCERS, QUEUES
@@ -17,11 +16,7 @@ WORDS = {
     NEVER: "and never ends the transaction",
 }
 """The end of a transaction, in words."""
-
-
-def _check(says: object) -> None:
-    if says not in WORDS:
-        raise UsageError(f"a producer ends a transaction with {', '.join(WORDS)}, not {says!r}")
+_KNOWN = one_of(WORDS, f"a producer ends a transaction with {', '.join(WORDS)}")
 
 
 class Transact(Operation):
@@ -31,10 +26,11 @@ class Transact(Operation):
 
     name = "transact"
     needs = CanTransact
+    act = CanTransact.transact
     arguments = {
         "producer": number(INT_MAX, range(PRODUCERS), (0,), usual=0),
         "queue": number(INT_MAX, range(QUEUES), (0,), usual=0),
-        "says": text((COMMIT, COMMIT, COMMIT, ROLLBACK, ROLLBACK, NEVER), usual=COMMIT, check=_check),
+        "says": text((COMMIT, COMMIT, COMMIT, ROLLBACK, ROLLBACK, NEVER), usual=COMMIT, check=_KNOWN),
         "ms": number(MOST_MS, (0, 0, 500, 3_100), (0,), usual=0),
         "times": number(MOST_ENDS, (1, 1, 1, 2), (1,), usual=1),
     }
@@ -45,10 +41,6 @@ class Transact(Operation):
         what = f"sends a half message to queue {args['queue']} of the master"
         again = f", {args['times']} times" if args["says"] != NEVER and args["times"] != 1 else ""
         return f"Producer {args['producer']} {what} {WORDS[str(args['says'])].format(ms=args['ms'])}{again}."
-
-    def do(self, running: Running, args: Args) -> None:
-        """Start it."""
-        running.able.transact(args["producer"], args["queue"], args["says"], args["ms"], args["times"])
 
 
 OPERATION = Transact()

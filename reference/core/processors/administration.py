@@ -7,25 +7,20 @@ and a restart resets them.
 Where this differs from RocketMQ, on purpose: numbers and names are checked; a setting that is unknown or takes effect
 only at a start is refused (RocketMQ reports success); a change without effect makes no new table version; and no queue
 offset is ever reused (RocketMQ 4.9 deletes a deleted topic's queues at once). Left out: order topics, access control.
-Statistics are in :mod:`.statistics`. Source: AdminBrokerProcessor, TopicValidator, Configuration.
+Source: AdminBrokerProcessor, TopicValidator, Configuration.
 """
 
-from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import ClassVar
 
 from ...errors import CodecError, ConfigError
 from ...wire import beans, config_text
-from ...wire.bodies import DataVersion, SubscriptionGroupConfig, TopicConfig
-from ...wire.headers import RequestCode
+from ...wire.bodies import INHERIT, READ, WRITE, DataVersion, SubscriptionGroupConfig, TopicConfig
 from ..config import BrokerConfig
 from ..parts import Parts
-from ..requests import Handler, Request
-from ..subscription_groups import GroupTable
-from ..topics import INHERIT, NO_SENDS, READ, TEMPLATE, WRITE, TopicTable
+from ..requests import Request
+from ..topics import NO_SENDS, TEMPLATE
 from ..versioned_table import MAX_ENTRIES, MAX_QUEUES
 from .limits import check_group, check_range, check_topic
-from .statistics import Statistics
 
 CHANGEABLE = (
     "autoCreateSubscriptionGroup", "autoCreateTopicEnable", "brokerPermission", "longPollingEnable", "slaveReadEnable",
@@ -37,31 +32,12 @@ _MAX_INT, _MAX_LONG = (1 << 31) - 1, (1 << 63) - 1
 
 
 class Administration:
-    statistics_class: ClassVar[type[Statistics]] = Statistics
-
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self.statistics = self.statistics_class(parts)
         self.config_version = DataVersion(parts.io.wall_ms(), 0)
         cluster, broker = parts.config.brokerClusterName, parts.config.brokerName
         own = {cluster, broker, f"{cluster}_REPLY_TOPIC"}
         self.system_topics = NO_SENDS | own | {TEMPLATE, "BenchmarkTest", "RMQ_SYS_TRACE_TOPIC"}
-
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {
-            RequestCode.UPDATE_AND_CREATE_TOPIC: self.on_put_topic,
-            RequestCode.DELETE_TOPIC_IN_BROKER: self.on_delete_topic,
-            RequestCode.GET_ALL_TOPIC_CONFIG: lambda request: self._answer_table(request, self.parts.topics),
-            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: self.on_put_group,
-            RequestCode.DELETE_SUBSCRIPTIONGROUP: self.on_delete_group,
-            RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: lambda request: self._answer_table(
-                request, self.parts.groups
-            ),
-            RequestCode.UPDATE_BROKER_CONFIG: self.on_put_config,
-            RequestCode.GET_BROKER_CONFIG: self.on_config,
-            **self.statistics.handlers,
-        }
 
     def check_role(self) -> None:
         if self.parts.config.is_slave:
@@ -121,9 +97,6 @@ class Administration:
         if request.header.get("removeOffset", False):
             self.parts.offsets.remove_group(name)
         request.answer()
-
-    def _answer_table(self, request: Request, table: TopicTable | GroupTable) -> None:
-        request.answer(body=table.encode())
 
     def on_put_config(self, request: Request) -> None:
         changes = config_text.decode(request.command.body)

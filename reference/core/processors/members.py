@@ -30,7 +30,7 @@ from ...wire.remoting import Command
 from ..client_table import Client
 from ..parts import Parts
 from ..queue_locks import LOCK_LIVES_NS
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 from ..topics import NAME, retry_topic
 from .limits import check_group, check_texts
 
@@ -43,18 +43,6 @@ class Members:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._locked_until = -1
-
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {
-            RequestCode.HEART_BEAT: self.on_heartbeat,
-            RequestCode.UNREGISTER_CLIENT: self.on_unregister,
-            RequestCode.GET_CONSUMER_LIST_BY_GROUP: self.on_consumer_ids,
-            RequestCode.GET_CONSUMER_CONNECTION_LIST: self.on_consumers,
-            RequestCode.GET_PRODUCER_CONNECTION_LIST: self.on_producers,
-            RequestCode.LOCK_BATCH_MQ: self.on_lock,
-            RequestCode.UNLOCK_BATCH_MQ: self.on_unlock,
-        }
 
     def makes_groups(self) -> bool:
         return not self.parts.config.is_slave
@@ -99,17 +87,15 @@ class Members:
     def on_consumer_ids(self, request: Request) -> None:
         group = request.header["consumerGroup"]
         ids = self.parts.clients.consumer_ids(group)
-        if ids:
-            request.answer(body=beans.encode(ConsumerList(tuple(ids))))
-        else:
-            request.refuse(remoting.SYSTEM_ERROR, f"group {group:.255} has no consumer here")
+        if not ids:
+            raise Refused(remoting.SYSTEM_ERROR, f"group {group:.255} has no consumer here")
+        request.answer(body=beans.encode(ConsumerList(tuple(ids))))
 
     def on_consumers(self, request: Request) -> None:
         name = request.header["consumerGroup"]
         group = self.parts.clients.consumers.get(name)
         if group is None:
-            request.refuse(remoting.CONSUMER_NOT_ONLINE, f"group {name:.255} has no consumer here")
-            return
+            raise Refused(remoting.CONSUMER_NOT_ONLINE, f"group {name:.255} has no consumer here")
         request.answer(
             body=beans.encode(
                 ConsumerConnection(
@@ -123,9 +109,8 @@ class Members:
         name = request.header["producerGroup"]
         clients = self.parts.clients.producers.get(name)
         if clients is None:
-            request.refuse(remoting.SYSTEM_ERROR, f"group {name:.255} has no producer here")
-        else:
-            request.answer(body=beans.encode(ProducerConnection(self._connections(clients))))
+            raise Refused(remoting.SYSTEM_ERROR, f"group {name:.255} has no producer here")
+        request.answer(body=beans.encode(ProducerConnection(self._connections(clients))))
 
     def on_lock(self, request: Request) -> None:
         now = self.parts.io.now()

@@ -9,13 +9,10 @@ table; a commit without effect saves nothing; a query does not create a queue. S
 AdminBrokerProcessor, DefaultMessageStore.checkInDiskByConsumeOffset.
 """
 
-from collections.abc import Mapping
-
 from ...wire import remoting
-from ...wire.headers import RequestCode
 from ..consumer_offsets import MAX_KEYS
 from ..parts import Parts
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 from ..versioned_table import MAX_QUEUES
 from .limits import check_group, check_range, check_topic
 
@@ -23,19 +20,6 @@ from .limits import check_group, check_range, check_topic
 class Progress:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {
-            RequestCode.QUERY_CONSUMER_OFFSET: self.on_query,
-            RequestCode.UPDATE_CONSUMER_OFFSET: self.on_update,
-            RequestCode.SEARCH_OFFSET_BY_TIMESTAMP: self.on_search,
-            RequestCode.GET_MAX_OFFSET: self.on_max,
-            RequestCode.GET_MIN_OFFSET: self.on_min,
-            RequestCode.GET_EARLIEST_MSG_STORETIME: self.on_earliest,
-            RequestCode.GET_ALL_CONSUMER_OFFSET: lambda request: request.answer(body=self.parts.offsets.encode()),
-            RequestCode.GET_ALL_DELAY_OFFSET: lambda request: request.answer(body=self.parts.delay_offsets.encode()),
-        }
 
     def has_everything(self, topic: str, queue_id: int) -> bool:
         store, config = self.parts.store, self.parts.config
@@ -48,27 +32,23 @@ class Progress:
         header = request.header
         topic, queue_id = header["topic"], header["queueId"]
         found = self.parts.offsets.query(header["consumerGroup"], topic, queue_id)
-        if found is not None and found >= 0:
-            request.answer(values={"offset": found})
-        elif self.has_everything(topic, queue_id):
-            request.answer(values={"offset": 0})
-        else:
-            request.refuse(remoting.QUERY_NOT_FOUND, "the group has committed nothing for this queue")
+        if found is None or found < 0:
+            if not self.has_everything(topic, queue_id):
+                raise Refused(remoting.QUERY_NOT_FOUND, "the group has committed nothing for this queue")
+            found = 0
+        request.answer(values={"offset": found})
 
     def on_update(self, request: Request) -> None:
         header = request.header
         group, topic, queue_id = header["consumerGroup"], header["topic"], header["queueId"]
-        offset = header["commitOffset"]
         offsets = self.parts.offsets
-        before = offsets.query(group, topic, queue_id)
-        if before is None:
+        if offsets.query(group, topic, queue_id) is None:
             check_topic(topic)
             check_group(group)
             check_range("queueId", queue_id, 0, MAX_QUEUES - 1)
-        if offsets.commit(group, topic, queue_id, offset):
-            request.answer()
-        else:
-            request.refuse(remoting.SYSTEM_ERROR, f"no more than {MAX_KEYS} pairs of topic and group: delete groups")
+        if not offsets.commit(group, topic, queue_id, header["commitOffset"]):
+            raise Refused(remoting.SYSTEM_ERROR, f"no more than {MAX_KEYS} pairs of topic and group: delete groups")
+        request.answer()
 
     def on_search(self, request: Request) -> None:
         """29: the message stored at that time, or its nearest neighbour."""

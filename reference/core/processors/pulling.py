@@ -10,20 +10,18 @@ changes the log. Left out: SQL92 filters, class filters. Source: PullMessageProc
 FilterAPI, DefaultMessageFilter.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import ClassVar, NamedTuple
 
 from ...errors import CodecError
 from ...ports import MS, Conn
 from ...wire import remoting
-from ...wire.bodies import SubscriptionGroupConfig
-from ...wire.headers import RequestCode
+from ...wire.bodies import READ, SubscriptionGroupConfig
 from ...wire.properties import java_hash
-from .. import topics
 from ..consume_queue import Entry
 from ..parts import Parts
 from ..reading import Found, Reader, Takes
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 
 COMMITS, SUSPENDS, SUBSCRIBES = 0x1, 0x2, 0x4
 """PullSysFlag."""
@@ -61,10 +59,6 @@ class Pulling:
         self._count = 0
         self._looking = False
 
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {RequestCode.PULL_MESSAGE: self.on_pull}
-
     def suggestion(self, group: SubscriptionGroupConfig, found: Found) -> int:
         config = self.parts.config
         if not config.slaveReadEnable:
@@ -92,24 +86,18 @@ class Pulling:
 
     def on_pull(self, request: Request) -> None:
         if self.refuses():
-            request.refuse(remoting.SYSTEM_BUSY, BUSY)
-            return
+            raise Refused(remoting.SYSTEM_BUSY, BUSY)
         if self._forbids():
-            request.refuse(remoting.NO_PERMISSION, "this broker may not be read (brokerPermission)")
-            return
+            raise Refused(remoting.NO_PERMISSION, "this broker may not be read (brokerPermission)")
         header = request.header
         group = self.parts.groups.find(header["consumerGroup"])
         if group is None:
-            request.refuse(
+            raise Refused(
                 remoting.SUBSCRIPTION_GROUP_NOT_EXIST,
                 f"subscription group [{header['consumerGroup']}] does not exist, and is not made by itself",
             )
-            return
-        takes, unknown = self._filter(request)
-        why = self._refusal(group, header["topic"], header["queueId"]) or unknown
-        if why is not None:
-            request.refuse(*why)
-            return
+        self._check(group, header["topic"], header["queueId"])
+        takes = self._filter(request)
         flags = header["sysFlag"]
         waits = bool(flags & SUSPENDS)
         wait_ms = header["suspendTimeoutMillis"] if self.parts.config.longPollingEnable else SHORT_POLL_MS
@@ -122,42 +110,44 @@ class Pulling:
             offsets.commit(header["consumerGroup"], header["topic"], header["queueId"], header["commitOffset"])
 
     def _forbids(self) -> bool:
-        return not self.parts.config.serves_pulls
+        return not self.parts.config.brokerPermission & READ
 
-    def _refusal(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> tuple[int, str] | None:
+    def _check(self, group: SubscriptionGroupConfig, name: str, queue_id: int) -> None:
+        """Refused if the group may not read this queue."""
         topic = self.parts.topics.get(name)
         if not group.consume_enable:
-            return remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not consume"
+            raise Refused(remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not consume")
         if topic is None:
-            return remoting.TOPIC_NOT_EXIST, f"topic[{name}] not exist: create it first"
-        if not topics.readable(topic):
-            return remoting.NO_PERMISSION, f"the topic {name} may not be read"
+            raise Refused(remoting.TOPIC_NOT_EXIST, f"topic[{name}] not exist: create it first")
+        if not topic.perm & READ:
+            raise Refused(remoting.NO_PERMISSION, f"the topic {name} may not be read")
         if not 0 <= queue_id < topic.read_queue_nums:
-            return remoting.SYSTEM_ERROR, f"queueId[{queue_id}] is illegal: {name} has {topic.read_queue_nums} queues"
-        return None
+            remark = f"queueId[{queue_id}] is illegal: {name} has {topic.read_queue_nums} queues"
+            raise Refused(remoting.SYSTEM_ERROR, remark)
 
-    def _filter(self, request: Request) -> tuple[Takes | None, tuple[int, str] | None]:
+    def _filter(self, request: Request) -> Takes | None:
+        """The filter of a pull, None without one. Refused without a valid subscription."""
         header = request.header
         if header["sysFlag"] & SUBSCRIBES:
             if header.get("expressionType", "TAG") not in ("TAG", ""):
-                return None, (remoting.SUBSCRIPTION_PARSE_FAILED, "only subscriptions by tag are supported")
+                raise Refused(remoting.SUBSCRIPTION_PARSE_FAILED, "only subscriptions by tag are supported")
             subscription = header.get("subscription", "")
             if subscription and not any(subscription.split("||")):
-                return None, (remoting.SUBSCRIPTION_PARSE_FAILED, "the subscription has nothing between its ||")
-            return _by_tags(subscription), None
+                raise Refused(remoting.SUBSCRIPTION_PARSE_FAILED, "the subscription has nothing between its ||")
+            return _by_tags(subscription)
         clients = self.parts.clients
         if not clients.consumer_ids(header["consumerGroup"]):
-            return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group has no live member")
+            raise Refused(remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group has no live member")
         group = self.parts.groups.get(header["consumerGroup"])
         broadcasts = clients.consumers[header["consumerGroup"]].message_model == "BROADCASTING"
         if broadcasts and group is not None and not group.consume_broadcast_enable:
-            return None, (remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not broadcast")
+            raise Refused(remoting.NO_PERMISSION, f"subscription group [{group.group_name}] may not broadcast")
         found = clients.subscription(header["consumerGroup"], header["topic"])
         if found is None:
-            return None, (remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group does not subscribe to this topic")
+            raise Refused(remoting.SUBSCRIPTION_NOT_EXIST, "the consumer's group does not subscribe to this topic")
         if found.sub_version < header["subVersion"]:
-            return None, (remoting.SUBSCRIPTION_NOT_LATEST, "the group's heartbeat with this subscription has not come")
-        return _by_tags(found.sub_string), None
+            raise Refused(remoting.SUBSCRIPTION_NOT_LATEST, "the group's heartbeat with this subscription has not come")
+        return _by_tags(found.sub_string)
 
     def _answer(self, held: Held, may_hold: bool) -> None:
         header = held.request.header

@@ -5,17 +5,14 @@ compared; a message with a repeated key is returned once; and an answer fits int
 QueryMessageProcessor, DefaultMessageStore.queryMessage and selectOneMessageByOffset.
 """
 
-from collections.abc import Mapping
-
 from ...errors import CodecError
 from ...wire import remoting
-from ...wire.headers import RequestCode
 from ...wire.properties import properties_of
 from ...wire.record import Record
 from ..dispatch import keys_of
 from ..key_index import Found
 from ..parts import Parts
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 
 UNIQUE_QUERY_MESSAGES = 32
 """defaultQueryMaxNum: the limit of a query for a client's message id, whatever it requests."""
@@ -30,10 +27,6 @@ _NOTHING = Found([], 0, 0)
 class Queries:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {RequestCode.QUERY_MESSAGE: self.on_query, RequestCode.VIEW_MESSAGE_BY_ID: self.on_view}
 
     def on_query(self, request: Request) -> None:
         """12: the newest messages with this key, in the log's order."""
@@ -59,9 +52,8 @@ class Queries:
         offset = request.header["offset"]
         record = self._record(offset)
         if record is None:
-            request.refuse(remoting.SYSTEM_ERROR, f"no message begins at offset {offset} of the log")
-        else:
-            request.answer(body=self._bytes(record))
+            raise Refused(remoting.SYSTEM_ERROR, f"no message begins at offset {offset} of the log")
+        request.answer(body=self._bytes(record))
 
     def _with_key(self, topic: str, key: str, offsets: list[int], limit: int) -> list[Record]:
         """The first messages with this key at these offsets."""

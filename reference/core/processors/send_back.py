@@ -13,14 +13,13 @@ from typing import Any
 
 from ...errors import CodecError, StoreFull
 from ...wire import message_id, remoting
-from ...wire.bodies import SubscriptionGroupConfig
-from ...wire.headers import RequestCode
+from ...wire.bodies import READ, WRITE, SubscriptionGroupConfig
 from ...wire.properties import properties_of, properties_to
 from ...wire.record import Message, Record
 from ..delay import SCHEDULE_TOPIC, queue_of_level
 from ..parts import Parts
-from ..requests import Handler, Request
-from ..topics import READ, WRITE, dead_letter_topic, retry_topic
+from ..requests import Refused, Request
+from ..topics import dead_letter_topic, retry_topic
 from .sending import FORBIDDEN
 
 FIRST_RETRY_LEVEL = 3
@@ -32,42 +31,30 @@ class SendBack:
         self.parts = parts
         self.store_host = parts.config.store_host
 
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {RequestCode.CONSUMER_SEND_MSG_BACK: self.on_send_back}
-
     def on_send_back(self, request: Request) -> None:
         header = request.header
         if self.parts.config.is_slave:
-            request.refuse(remoting.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE: a slave takes no messages")
-            return
+            raise Refused(remoting.SYSTEM_ERROR, "SERVICE_NOT_AVAILABLE: a slave takes no messages")
         group = self.parts.groups.find(header["group"])
         if group is None:
-            remark = f"subscription group not exist, {header['group']}"
-            request.refuse(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, remark)
-            return
+            raise Refused(remoting.SUBSCRIPTION_GROUP_NOT_EXIST, f"subscription group not exist, {header['group']}")
         if self._forbids():
-            request.refuse(remoting.NO_PERMISSION, FORBIDDEN)
-            return
+            raise Refused(remoting.NO_PERMISSION, FORBIDDEN)
         if group.retry_queue_nums <= 0:
             request.answer()
             return
         found = self.parts.store.record_at(header["offset"])
         if found is None:
-            request.refuse(remoting.SYSTEM_ERROR, f"look message by offset failed, {header['offset']}")
-            return
+            raise Refused(remoting.SYSTEM_ERROR, f"look message by offset failed, {header['offset']}")
         try:
             message = self._again(header, group, found)
             stored = self.parts.puts.put(message)
         except StoreFull:
-            request.refuse(remoting.SYSTEM_ERROR, "the disk is full")
-        except CodecError as why:
-            request.refuse(remoting.SYSTEM_ERROR, str(why))
-        else:
-            self.parts.puts.settle(stored.hi, True, partial(self._answer, request.kept()))
+            raise Refused(remoting.SYSTEM_ERROR, "the disk is full") from None
+        self.parts.puts.settle(stored.hi, True, partial(self._answer, request.kept()))
 
     def _forbids(self) -> bool:
-        return not self.parts.config.takes_sends
+        return not self.parts.config.brokerPermission & WRITE
 
     def _answer(self, request: Request, status: str) -> None:
         if status == "PUT_OK" or status == "SLAVE_NOT_AVAILABLE":

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import CodecError, StoreFull
 from ...wire import message_id, remoting
-from ...wire.bodies import TopicConfig
+from ...wire.bodies import READ, WRITE, TopicConfig
 from ...wire.bodies_client import decode_batch
 from ...wire.headers import RequestCode
 from ...wire.properties import properties_of, properties_to
@@ -24,9 +24,9 @@ from .. import topics
 from ..config import packed_ipv4
 from ..delay import SCHEDULE_TOPIC, level_of, queue_of_level
 from ..parts import Parts
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 from ..store import Stored
-from ..topics import READ, WRITE, dead_letter_topic
+from ..topics import dead_letter_topic
 from .transactions import half_message, is_half
 
 RETRY = "%RETRY%"
@@ -37,14 +37,6 @@ STATUS_FIELDS = {"MSG_REGION": "DefaultRegion", "TRACE_ON": True}
 _TRANSACTION = 0xC
 
 
-class Refused(Exception):
-    """A request to answer with ``code`` and a reason."""
-
-    def __init__(self, code: int, remark: str) -> None:
-        super().__init__(remark)
-        self.code = code
-
-
 class Sending:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -52,14 +44,6 @@ class Sending:
         self.store_host = config.store_host
         self._cluster = f"CLUSTER\x01{config.brokerClusterName}"
         self._turn = 0
-
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {
-            RequestCode.SEND_MESSAGE: self.on_send,
-            RequestCode.SEND_MESSAGE_V2: self.on_send,
-            RequestCode.SEND_BATCH_MESSAGE: self.on_send,
-        }
 
     def refuses_role(self) -> bool:
         return self.parts.config.is_slave
@@ -81,17 +65,15 @@ class Sending:
         request.answer(remoting.CODE_OF_STATUS[status], values)
 
     def on_send(self, request: Request) -> None:
+        if self.refuses_role():
+            raise Refused(remoting.SERVICE_NOT_AVAILABLE, "a slave takes no messages")
+        header = request.header
         try:
-            if self.refuses_role():
-                raise Refused(remoting.SERVICE_NOT_AVAILABLE, "a slave takes no messages")
-            header = request.header
             topic = self._topic(header)
             queue_id = self.queue_for(topic, header["queueId"])
             batch = header.get("batch", False) or request.command.code == RequestCode.SEND_BATCH_MESSAGE
             messages = (self._batch if batch else self._single)(request, topic.topic_name, queue_id)
             stored, wait = self._put(messages), _waits(header.get("properties", ""))
-        except Refused as why:
-            request.refuse(why.code, str(why))
         except StoreFull:
             request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the disk is full")
         except CodecError as why:
@@ -116,7 +98,7 @@ class Sending:
         table = self.parts.topics
         known = table.get(name)
         # Only of ordered topics: the route has no queue here for others, and clients send those elsewhere.
-        if known is not None and known.order and not self.parts.config.takes_sends:
+        if known is not None and known.order and not self.parts.config.brokerPermission & WRITE:
             raise Refused(remoting.NO_PERMISSION, FORBIDDEN)
         found = table.for_send(name, header["defaultTopic"], header["defaultTopicQueueNums"])
         if found is None and name.startswith(RETRY):

@@ -6,8 +6,6 @@ store was created, not since the last start. Source: AdminBrokerProcessor, Store
 DefaultMessageStore.getRuntimeInfo, ScheduleMessageService.buildRunningStats, MixAll.humanReadableByteCount.
 """
 
-from collections.abc import Mapping
-
 from ...wire import beans, remoting
 from ...wire.bodies import GroupList, KVTable
 from ...wire.bodies_client import (
@@ -17,11 +15,10 @@ from ...wire.bodies_client import (
     TopicOffset,
     TopicStatsTable,
 )
-from ...wire.headers import RequestCode
 from ..checkpoint import store_ms_at
 from ..delay import SCHEDULE_TOPIC, queue_of_level
 from ..parts import Parts
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 
 VERSION_NAME = "V4_9_7"
 _POOLS = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
@@ -64,16 +61,8 @@ class Statistics:
         self.parts = parts
         self.boot_ms = parts.io.wall_ms()
 
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {
-            RequestCode.GET_BROKER_RUNTIME_INFO: lambda request: request.answer(
-                body=beans.encode(KVTable(self.runtime_info()))
-            ),
-            RequestCode.GET_TOPIC_STATS_INFO: self.on_topic,
-            RequestCode.GET_CONSUME_STATS: self.on_group,
-            RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: self.on_consumers,
-        }
+    def on_runtime_info(self, request: Request) -> None:
+        request.answer(body=beans.encode(KVTable(self.runtime_info())))
 
     def runtime_info(self) -> dict[str, str]:
         store, queues = self.parts.store, self.parts.store.queues
@@ -112,8 +101,7 @@ class Statistics:
         name = request.header["topic"]
         topic = self.parts.topics.get(name)
         if topic is None:
-            request.refuse(remoting.TOPIC_NOT_EXIST, f"topic[{name:.127}] not exist")
-            return
+            raise Refused(remoting.TOPIC_NOT_EXIST, f"topic[{name:.127}] not exist")
         queues, broker = self.parts.store.queues, self.parts.config.brokerName
         table = {}
         for queue_id in range(topic.write_queue_nums):

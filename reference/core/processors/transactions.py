@@ -17,11 +17,10 @@ from typing import Any
 
 from ...errors import CodecError, StoreFull
 from ...wire import remoting
-from ...wire.headers import RequestCode
 from ...wire.properties import DELAY, properties_of, properties_to
 from ...wire.record import Message, Record
 from ..parts import Parts
-from ..requests import Handler, Request
+from ..requests import Refused, Request
 from .limits import check_range, check_topic
 
 HALF_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC"
@@ -77,15 +76,10 @@ class Transactions:
         self.parts = parts
         self.host = parts.config.store_host
 
-    @property
-    def handlers(self) -> Mapping[int, Handler]:
-        return {RequestCode.END_TRANSACTION: self.on_end}
-
     def on_end(self, request: Request) -> None:
         """Store the producer's decision, and answer as for any send."""
         if self.parts.config.is_slave:
-            request.refuse(remoting.SLAVE_NOT_AVAILABLE, "a slave ends no transactions: ask its master")
-            return
+            raise Refused(remoting.SLAVE_NOT_AVAILABLE, "a slave ends no transactions: ask its master")
         header = request.header
         decision = header["commitOrRollback"]
         if decision == PENDING:
@@ -97,7 +91,7 @@ class Transactions:
         try:
             self._store(request, half, decision)
         except StoreFull:
-            request.refuse(remoting.SERVICE_NOT_AVAILABLE, "the disk is full")
+            raise Refused(remoting.SERVICE_NOT_AVAILABLE, "the disk is full") from None
 
     def _half(self, header: Mapping[str, Any]) -> Record:
         """The half message of the request; CodecError without one, or if it belongs to another group."""

@@ -14,7 +14,8 @@ import pytest
 from pairproof.chaos.labs.real.evidence import Evidence
 from pairproof.chaos.labs.real.trace import TraceReader
 from pairproof.chaos.plan import SeenFromOutside
-from pairproof.chaos.rocketmq.ha_forwarder import MASTERS, SLAVES, HaForwarder
+from pairproof.chaos.rocketmq.ha_events import MASTERS, SLAVES
+from pairproof.chaos.rocketmq.ha_forwarder import HaForwarder
 from pairproof.chaos.rocketmq.ha_listener import HaListener
 from pairproof.chaos.rocketmq.planning import LISTENER
 from pairproof.chaos.rocketmq.programs import JavaProgram, ReferenceProgram, shown

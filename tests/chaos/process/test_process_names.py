@@ -8,6 +8,7 @@ import pytest
 
 from pairproof.chaos.rocketmq.proxied_names import name_server
 from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.core.requests import Request
 from pairproof.reference.wire.headers import RequestCode
 from pairproof.reference.wire.remoting import Command
 
@@ -32,7 +33,7 @@ def answer(views: dict[str, dict[str, str]], asker: str, code: int, values: dict
     wire = Wire()
     server: Any = name_server(NameServer, views)(wire)  # type: ignore[arg-type]
     server.on_accepted("conn", asker)
-    server._answer("conn", Command(code, 1, 0, {}, b""), values, body)
+    server._answer(Request(server.peers, "conn", Command(code, 1, 0, {}, b""), {}), values, body)
     return wire.sent["conn"]
 
 

@@ -19,7 +19,7 @@ from real_labs import gone, left, until
 
 from pairproof.chaos.labs.real import folders
 from pairproof.chaos.labs.real import supervisor as keeping
-from pairproof.chaos.labs.real.supervisor import MAX_CHILDREN, MAX_LINE, Supervisor
+from pairproof.chaos.labs.real.supervisor import MAX_CHILDREN, MAX_REQUEST, Supervisor
 from pairproof.chaos.plan import Status
 from pairproof.harness.errors import LabError
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_started_says_so_in_one_line(supervisor: Supervisor) -> N
 
 def test_a_request_that_is_too_large_is_not_sent(supervisor: Supervisor) -> None:
     with pytest.raises(LabError, match="is more than"):
-        supervisor.exec(["true"], supervisor.folder / "out", {"WORD": "w" * MAX_LINE})
+        supervisor.exec(["true"], supervisor.folder / "out", {"WORD": "w" * MAX_REQUEST})
     large = {**os.environ, "WORD": "w" * 100_000}
     assert supervisor.wait(supervisor.exec(["true"], supervisor.folder / "out", large), DEADLINE_S) == ("exited", 0)
 
@@ -147,7 +147,7 @@ def test_a_lab_has_no_more_processes_than_its_limit(supervisor: Supervisor, monk
 def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next(supervisor: Supervisor) -> None:
     pid = sleeper(supervisor)
     supervisor._turn += 1
-    supervisor._sock.sendall(b'{"do":"status","turn":%d,"pid":null}\n' % supervisor._turn)
+    supervisor._link.send_bytes(b'{"do":"status","turn":%d,"pid":null}' % supervisor._turn)
     assert supervisor.signal(pid, signal.SIGKILL) is True
 
 

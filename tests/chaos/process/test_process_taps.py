@@ -12,8 +12,8 @@ from real_brokers import free_port
 
 from pairproof.chaos.labs.real.addresses import Address, LinkPorts
 from pairproof.chaos.labs.real.taps import Door, StraightDoor, Tap
-from pairproof.chaos.labs.real.wires import Forwarder
-from pairproof.chaos.rocketmq.ha_forwarder import MASTERS, SLAVES, HaForwarder
+from pairproof.chaos.labs.real.wires import CLIENTS, Forwarder
+from pairproof.chaos.rocketmq.ha_events import MASTERS, SLAVES
 
 FRAME = (7).to_bytes(8, "big") + (3).to_bytes(4, "big") + b"abc"
 REPORT = (10).to_bytes(8, "big")
@@ -25,26 +25,40 @@ class Heard:
     def __init__(self) -> None:
         self.told: list[tuple[str, str, bytes | str]] = []
 
-    def connected(self, forwarder: HaForwarder) -> None:
-        self.told.append(("connected", forwarder.address.partition(":")[0], b""))
-
-    def frames(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
-        self.told.append(("frames", side, data))
-
-    def reports(self, forwarder: HaForwarder, side: str, data: bytes) -> None:
-        self.told.append(("reports", side, data))
-
-    def stalled(self, forwarder: HaForwarder, side: str) -> None:
-        self.told.append(("stalled", side, b""))
-
-    def closed(self, forwarder: HaForwarder, side: str, how: str) -> None:
-        self.told.append(("closed", side, how))
-
     def of(self, what: str, side: str) -> bytes:
         return b"".join(data for kind, where, data in self.told if (kind, where) == (what, side) and data)  # type: ignore[misc]
 
     def ends(self) -> dict[str, str]:
         return {side: str(how) for kind, side, how in self.told if kind == "closed"}
+
+
+class Telling(Forwarder):
+    """Tells what it forwards."""
+
+    def __init__(self, heard: Heard) -> None:
+        super().__init__()
+        self._told = heard.told
+
+    def client_sent(self, data: bytes) -> None:
+        super().client_sent(data)
+        self._told.append(("reports", SLAVES, data))
+
+    def server_receives(self, data: bytes) -> None:
+        super().server_receives(data)
+        self._told.append(("reports", MASTERS, data))
+
+    def server_sent(self, data: bytes) -> None:
+        super().server_sent(data)
+        self._told.append(("frames", MASTERS, data))
+
+    def client_receives(self, data: bytes) -> None:
+        super().client_receives(data)
+        self._told.append(("frames", SLAVES, data))
+
+    def closed(self, side: str, how: str) -> None:
+        if self.open[side]:
+            super().closed(side, how)
+            self._told.append(("closed", SLAVES if side == CLIENTS else MASTERS, how))
 
 
 class Peer(NamedTuple):
@@ -65,7 +79,7 @@ class Play:
         self.writers: list[asyncio.StreamWriter] = []
 
     def forwarder(self) -> Forwarder:
-        return HaForwarder("slave", self.heard)
+        return Telling(self.heard)
 
     async def start(self) -> None:
         self.servers.append(await asyncio.start_server(self._serve, *self.server))
@@ -245,9 +259,7 @@ def test_a_side_that_takes_nothing_holds_the_other_back() -> None:
 def test_a_stranger_is_seen_at_both_ends() -> None:
     async def scene() -> None:
         async with play() as link:
-            door: Door = StraightDoor(
-                Address("127.0.0.1", free_port()), link.server, lambda: HaForwarder("rogue_slave", link.heard)
-            )
+            door: Door = StraightDoor(Address("127.0.0.1", free_port()), link.server, lambda: Telling(link.heard))
             await door.open()
             reader, writer = await asyncio.open_connection(*door.address)
             writer.write(REPORT)

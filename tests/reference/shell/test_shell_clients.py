@@ -9,21 +9,20 @@ from typing import Any
 
 from real_brokers import BrokerProcess, NameServerProcess, until
 
-from pairproof.reference.client import admin
+from pairproof.reference.client import admin, listener
 from pairproof.reference.client.consumer import Consumer, ConsumerSettings
-from pairproof.reference.client.listener import NullListener
 from pairproof.reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
 from pairproof.reference.shell.shell import Shell
-from pairproof.reference.wire.bodies import TopicConfig
+from pairproof.reference.wire.bodies import ConsumerOffsets, TopicConfig
 from pairproof.reference.wire.record import Record
 
 TOPIC = "clients"
 COUNT = 40
 
 
-class Listener(NullListener):
+class Listener(listener.Listener):
     """Keeps the bodies."""
 
     def __init__(self) -> None:
@@ -80,7 +79,7 @@ def test_messages_go_from_a_producer_to_consumers_and_progress_stays_at_the_brok
         for each in consumers:
             each.stop()
         await until(lambda: all(each.over for each in consumers))
-        _, offsets = await tell(admin.offsets, producer.calls, master.address)
+        _, offsets = await tell(admin.table, producer.calls, master.address, ConsumerOffsets)
         assert sum(offsets.offset_table[f"{TOPIC}@g"].values()) == COUNT + 1
         for each in shells:
             each.stop()

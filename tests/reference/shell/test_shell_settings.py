@@ -30,13 +30,13 @@ from pairproof.reference.shell.settings import describe_ignored, name_settings, 
     ],
 )
 def test_properties_are_read_as_java_reads_them(text: str, found: dict[str, str]) -> None:
-    assert properties.parse(text) == found
+    assert {key: each.value for key, each in properties.entries(text).items()} == found
 
 
 @pytest.mark.parametrize("text", [r"a=\u12", r"a=\uxyzw", r"a\u1 = 2"])
 def test_a_malformed_escape_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="four hexadecimal digits"):
-        properties.parse(text)
+        properties.entries(text)
 
 
 def test_a_file_is_latin_1_and_of_reasonable_size(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""``ack-bounded``: every send is answered within the waits of the master's version, whatever happens to the slaves.
+"""``ack-bounded``: while the master runs, every send is answered within max(syncFlushTimeout, slaveTimeout); before
+4.9.3 within syncFlushTimeout, counted from the send's turn since 4.7.0.
 
 Checks:
 - From 4.9.3 on: any answer within max(syncFlushTimeout, slaveTimeout) of the append, or of the send if no append was
@@ -20,17 +21,11 @@ from .answering import AnswerTimes, Deadline
 
 
 class AckBounded(AnswerTimes):
-    id = "ack-bounded"
-    promise = (
-        "While the master runs, every send is answered within max(syncFlushTimeout, slaveTimeout); before 4.9.3 within "
-        "syncFlushTimeout, counted from the send's turn since 4.7.0."
-    )
-    source = "CommitLog.submitFlushRequest, CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "invoke", "ok"})
 
     def deadline(self, call: Send) -> Deadline | None:
         known = line(self.known.config.get(MASTER, {}))
-        since_ns: int | None = call.invoked_ns if call.appended_ns is None else call.appended_ns
+        since_ns: int | None = call.began_ns
         if call.waits and known.most_from_turn and self.known.needed:
             since_ns = call.turn_ns()
         return None if since_ns is None else Deadline(since_ns, self._longest_ms(known) * MS)

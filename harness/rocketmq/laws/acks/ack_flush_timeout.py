@@ -1,4 +1,5 @@
-"""``ack-flush-timeout``: FLUSH_DISK_TIMEOUT is sent exactly when a flush has not ended within syncFlushTimeout.
+"""``ack-flush-timeout``: a send that waits for its flush is answered FLUSH_DISK_TIMEOUT if and only if the flush has
+not ended within syncFlushTimeout, at that moment.
 
 Checks:
 - FLUSH_DISK_TIMEOUT comes no earlier than syncFlushTimeout after the append, never after a flush in time, and never to
@@ -25,12 +26,6 @@ SETTING = "syncFlushTimeout"
 
 
 class AckFlushTimeout(AnswerTimes):
-    id = "ack-flush-timeout"
-    promise = (
-        "A send that waits for its flush is answered FLUSH_DISK_TIMEOUT if and only if the flush has not ended within "
-        "syncFlushTimeout, at that moment."
-    )
-    source = "CommitLog.GroupCommitService, FlushDiskWatcher"
     needs = frozenset({"config", "append", "flush", "invoke", "ok"})
 
     @only("send", node=MASTER)
@@ -47,15 +42,12 @@ class AckFlushTimeout(AnswerTimes):
     def _waits(self, call: Send) -> bool:
         return call.waits and self.known.sync_flush
 
-    def _since_ns(self, call: Send) -> int:
-        return call.invoked_ns if call.appended_ns is None else call.appended_ns
-
     def _check_timeout(self, call: Send, event: Event) -> None:
         self.judged += 1
         if not self._waits(call):
             self.violate(event, f"{event.message} was answered {TIMEOUT}; it waited for no flush", since=None)
             return
-        since_ns, limit_ms = self._since_ns(call), self.known.setting(MASTER, SETTING)
+        since_ns, limit_ms = call.began_ns, self.known.setting(MASTER, SETTING)
         waited_ns, flushed_ns = event.t - since_ns, self.flushed_ns(call)
         if waited_ns < limit_ms * MS:
             what = f"{event.message} was answered {TIMEOUT} after {waited_ns / MS:.3f} ms, {SETTING} is {limit_ms} ms"

@@ -1,4 +1,5 @@
-"""``ack-flushed``: under SYNC_FLUSH a waiting send gets PUT_OK only after the master's disk has the message.
+"""``ack-flushed``: under SYNC_FLUSH, a waiting send gets PUT_OK only after the master's log is flushed to the send's
+end.
 
 Checks:
 - In the master's trace, a flush reached the message's end before the client received the answer, in the incarnation
@@ -10,19 +11,14 @@ Source: CommitLog.GroupCommitService.
 """
 
 from ....event_types.client import Ok
-from ....event_types.node import Config
 from ....judging.law import DURABILITY, only
 from ...event_types.log import Append, Flush
 from ...law import Law
-from ...settings import parse
 from ...topology import MASTER
 
 
 class AckFlushed(Law):
-    id = "ack-flushed"
     kind = DURABILITY
-    promise = "Under SYNC_FLUSH, a waiting send gets PUT_OK only after the master's log is flushed to the send's end."
-    source = "CommitLog.GroupCommitService"
     applies_with = "flushDiskType=SYNC_FLUSH"
     needs = frozenset({"config", "append", "flush", "ok"})
 
@@ -31,9 +27,8 @@ class AckFlushed(Law):
         """Messages that no flush has reached: their end in the log, and the master's incarnation that appended them."""
         self.seen: set[str | None] = set()
 
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        self.applicable = parse(event.detail or "{}").get("flushDiskType") == "SYNC_FLUSH"
+    def applies(self) -> bool:
+        return self.known.sync_flush
 
     @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:

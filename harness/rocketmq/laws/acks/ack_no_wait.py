@@ -1,4 +1,4 @@
-"""``ack-no-wait``: a send that waits for no slave is answered at once, also while slaves and HA links are disturbed.
+"""``ack-no-wait``: a send that waits for no slave is answered at once, whatever happens to slaves and HA links.
 
 Checks:
 - On an ASYNC_MASTER, on a 5.x SYNC_MASTER with inSyncReplicas=1, and for a message that asks not to wait: the answer
@@ -19,10 +19,7 @@ REPLICATION = (*topology.HA_LINKS, *topology.SLAVES)
 
 
 class AckNoWait(AnswerTimes):
-    id = "ack-no-wait"
     kind = CONVENTION
-    promise = "A send that waits for no slave is answered at once, whatever happens to slaves and HA links."
-    source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "fault", "invoke", "ok"})
     awaits = {"fault": EventFilter(nodes=frozenset({*topology.SLAVES, None}))}
 
@@ -30,13 +27,12 @@ class AckNoWait(AnswerTimes):
         known = self.known
         if call.waits and known.needed:
             return None
-        since_ns = call.invoked_ns if call.appended_ns is None else call.appended_ns
-        if all(known.disturbances.is_unaffected(target, since_ns) for target in REPLICATION):
+        if all(known.disturbances.is_unaffected(target, call.began_ns) for target in REPLICATION):
             return None
         if call.waits and known.sync_flush:
             flushed_ns = self.flushed_ns(call)
             return None if flushed_ns is None else Deadline(flushed_ns, 0)
-        return Deadline(since_ns, 0)
+        return Deadline(call.began_ns, 0)
 
     def promised(self, deadline: Deadline) -> str:
         return "it had no slave to wait for"

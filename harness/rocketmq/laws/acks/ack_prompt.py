@@ -1,4 +1,5 @@
-"""``ack-prompt``: a waiting send is answered one round after enough slaves' reports that cover it reached the master.
+"""``ack-prompt``: a waiting send is answered within one round after enough slaves have reported its end (and its
+flush).
 
 A report counts if it is valid, came on its slave's newest connection, which is open, and its slave's log begins at or
 before the message.
@@ -13,26 +14,22 @@ Abstains when:
 Source: HAService.GroupTransferService, notifyTransferSome.
 """
 
-from ....event_types.node import Config, Start
+from ....event_types.node import Start
 from ....judging.law import CONVENTION, only
 from ...event_types.ha import Close, Connect, Frame, Report
 from ...known.ha_links import VALID
 from ...known.in_flight import Send
 from ...known.logs import first_at
-from ...settings import line, parse, promised_slaves
+from ...settings import line
 from ...topology import MASTER, ROGUE
 from .answering import AnswerTimes, Deadline
 
 
 class AckPrompt(AnswerTimes):
-    id = "ack-prompt"
     kind = CONVENTION
-    promise = "A waiting send is answered within one round after enough slaves have reported its end (and its flush)."
-    source = "HAService.GroupTransferService"
     needs = frozenset({"config", "connect", "frame", "report", "invoke", "ok"})
 
     def begin(self) -> None:
-        self.in_turn = False
         self.newest_link: dict[str, str] = {}
         self.begins: dict[str, int] = {}
         """By slave: the begin of the copy that its first report of 0 led to; no key until the first frame."""
@@ -43,10 +40,8 @@ class AckPrompt(AnswerTimes):
         self.reached: dict[int, list[tuple[int, int]]] = {}
         """By begin of the slaves' logs: (offset that enough of them had reported, at ns), ascending."""
 
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        self.applicable, self.in_turn = promised_slaves(settings) > 0, line(settings).in_turn
+    def applies(self) -> bool:
+        return self.known.needed > 0
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
@@ -110,7 +105,7 @@ class AckPrompt(AnswerTimes):
         reasons = [covered_ns]
         if self.known.sync_flush:
             reasons.append(self.flushed_ns(call))
-        if self.in_turn:
+        if line(self.known.config[MASTER]).in_turn:
             reasons.append(call.turn_ns())
         known = [each for each in reasons if each is not None]
         return Deadline(max(known), 0) if len(known) == len(reasons) else None

@@ -15,10 +15,7 @@ from ...law import Law
 
 
 class AckReadable(Law):
-    id = "ack-readable"
     kind = DURABILITY
-    promise = "A client can read every answer of a broker."
-    source = "SendMessageResponseHeader, PullMessageResponseHeader"
     needs = frozenset({"invoke", "ok", "info"})
     ignored_nodes = frozenset()
 

@@ -28,10 +28,7 @@ def leaves_open(fail: Fail | Try) -> bool:
 
 
 class AckRefusedIsAbsent(Law):
-    id = "ack-refused-is-absent"
     kind = DURABILITY
-    promise = "A failed send leaves no message in any store, and no client receives it."
-    source = "SendMessageProcessor.handlePutMessageResult"
     needs = frozenset({"fail", "record"})
     awaits = {"fail": EventFilter(frozenset(SENDS))}
 

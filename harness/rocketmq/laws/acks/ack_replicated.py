@@ -1,4 +1,5 @@
-"""``ack-replicated``: a SYNC_MASTER answers a waiting send with PUT_OK only after enough slaves have the message.
+"""``ack-replicated``: a SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x: inSyncReplicas - 1
+slaves) has appended all of it and reported its last byte.
 
 Enough are inSyncReplicas - 1 different slaves, since the master counts itself; in 4.x one. Where that is none, the law
 does not apply.
@@ -11,31 +12,23 @@ Abstains when:
 - The reports are from rogue peers: the 4.9 wire has no identity. ``notes`` count them as ``strangers_word``.
 - The answer was in flight when the master ended.
 - The slaves lose the message later (``contract``).
-Source: HAService.GroupTransferService (5.x counts a slave's connections, not slaves).
+Source: HAService.GroupTransferService (5.x counts a slave's connections, not slaves); the promise of synchronous double
+write.
 """
 
 from ....event_types.client import SENDS, Ok
-from ....event_types.node import Config
-from ....judging.law import DURABILITY, only
+from ....judging.law import DURABILITY
 from ...law import Law
-from ...settings import parse, promised_slaves
 from ...topology import MASTER, ROGUE
 
 
 class AckReplicated(Law):
-    id = "ack-replicated"
     kind = DURABILITY
-    promise = (
-        "A SYNC_MASTER answers a waiting send with PUT_OK only after a slave (on 5.x: inSyncReplicas - 1 slaves) has "
-        "appended all of it and reported its last byte."
-    )
-    source = "HAService.GroupTransferService; the promise of synchronous double write"
     applies_with = "brokerRole=SYNC_MASTER and a slave; on 5.x also inSyncReplicas of 2 or more"
     needs = frozenset({"append", "report", "ok"})
 
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        self.applicable = promised_slaves(parse(event.detail or "{}")) > 0
+    def applies(self) -> bool:
+        return self.known.needed > 0
 
     def on_ok(self, event: Ok) -> None:
         needed = self.known.needed

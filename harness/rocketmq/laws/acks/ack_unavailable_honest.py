@@ -1,4 +1,5 @@
-"""``ack-unavailable-honest``: SLAVE_NOT_AVAILABLE is sent exactly when there is no slave to wait for.
+"""``ack-unavailable-honest``: a send gets SLAVE_NOT_AVAILABLE if and only if no slave was connected and near enough
+during the whole call.
 
 A slave counts while the master has an open connection with a valid report, and the message's end is less than
 haSlaveFallbehindMax ahead of the most advanced report. A half-open connection counts until the master can notice.
@@ -12,33 +13,20 @@ Source: HAService.isSlaveOK. A bare connection counts as a slave there, but not 
 """
 
 from ....event_types.client import Invoke, Ok
-from ....event_types.node import Config
 from ....judging.law import only
 from ....texts.content import is_followed
 from ...known.calls import Begun
 from ...known.deadlines import is_instant
 from ...law import Law
-from ...settings import line, parse
+from ...settings import line
 from ...topology import MASTER
 
 WAITED = frozenset({"PUT_OK", "FLUSH_SLAVE_TIMEOUT", "FLUSH_DISK_TIMEOUT"})
 
 
 class AckUnavailableHonest(Law):
-    id = "ack-unavailable-honest"
-    promise = (
-        "A send gets SLAVE_NOT_AVAILABLE if and only if no slave was connected and near enough during the whole call."
-    )
-    source = "HAService.isSlaveOK"
     needs = frozenset({"append", "connect", "close", "report", "invoke", "ok"})
     timed = True
-
-    def begin(self) -> None:
-        self.is_never_sent = False
-
-    @only(node=MASTER)
-    def on_config(self, event: Config) -> None:
-        self.is_never_sent = line(parse(event.detail or "{}")).counts_replicas
 
     def _has_read(self, since: int, now: int) -> bool:
         """Whether the master has read what arrived at ``since``; in a simulation it reads at once."""
@@ -49,7 +37,7 @@ class AckUnavailableHonest(Law):
         call = self.known.calls.begun(event)
         if not event.waits or call is None or not self.known.sync_master or is_followed(call.call):
             return
-        if self.is_never_sent:
+        if line(self.known.config[MASTER]).counts_replicas:
             self.judged += 1
             if event.status == "SLAVE_NOT_AVAILABLE":
                 self.violate(event, f"{event.message}: no slave, says the master; 5.x lets it wait instead", since=None)
@@ -59,17 +47,11 @@ class AckUnavailableHonest(Law):
             return
         self.judged += 1
         if expected and event.status == "SLAVE_NOT_AVAILABLE":
-            self.violate(
-                event,
-                f"{event.message}: no slave, says the master, while one was connected and near enough",
-                since=call.call.t,
-            )
+            what = f"{event.message}: no slave, says the master, while one was connected and near enough"
+            self.violate(event, what, since=call.call.t)
         elif not expected and event.status in WAITED:
-            self.violate(
-                event,
-                f"{event.message}: {event.status}, although there was no slave during the whole call",
-                since=call.call.t,
-            )
+            what = f"{event.message}: {event.status}, although there was no slave during the whole call"
+            self.violate(event, what, since=call.call.t)
 
     def _available(self, ok: Ok, call: Begun[Invoke]) -> bool | None:
         """Whether there was a slave during the whole call; None if that changed."""

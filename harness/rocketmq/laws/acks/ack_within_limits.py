@@ -1,4 +1,5 @@
-"""``ack-within-limits``: a broker stores no message that exceeds its limits.
+"""``ack-within-limits``: a broker stores no body larger than maxMessageSize, and no properties that a record cannot
+hold.
 
 Checks:
 - No send is answered as stored with a body above maxMessageSize, or with properties too long for a record's length
@@ -6,7 +7,8 @@ Checks:
 Abstains when:
 - The send is a batch: versions differ in limiting its parts or the whole.
 - The history has no size for the body, which is small then.
-Source: MessageExtEncoder.encode. Some versions also count other parts of the record.
+Source: MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED. Some versions also count other parts
+of the record.
 """
 
 from ....event_types.client import Fail, Invoke, Ok
@@ -17,10 +19,7 @@ from ...law import Law
 
 
 class AckWithinLimits(Law):
-    id = "ack-within-limits"
     kind = CONVENTION
-    promise = "A broker stores no body larger than maxMessageSize, and no properties that a record cannot hold."
-    source = "MessageExtEncoder.encode: MESSAGE_SIZE_EXCEEDED, PROPERTIES_SIZE_EXCEEDED"
     needs = frozenset({"config", "invoke", "ok"})
 
     def _why_not(self, event: Invoke) -> str | None:

@@ -1,4 +1,5 @@
-"""``deliver-at-least-once``: a group receives again only messages above the progress that its broker knew.
+"""``deliver-at-least-once``: a group receives again only messages above the last commit at the broker that it resumed
+from.
 
 Checks:
 - A consumer that takes a queue, or is sent back by an answer, resumes at or above the least progress that the broker
@@ -9,7 +10,7 @@ Abstains when:
 - The group broadcasts: brokers do not store its progress.
 - The master lost a part of its log (offsets are reused), or a power loss took the broker's table.
 - offsetCheckInSlave is on (not applicable): a slave that lags sends consumers back.
-Source: ConsumerOffsetManager, RebalanceImpl.
+Source: ConsumerOffsetManager, RebalancePushImpl.computePullFromWhere.
 """
 
 from ....event_types.client import Deliver, Ok
@@ -20,10 +21,7 @@ from .never_moved import NeverMoved
 
 
 class DeliverAtLeastOnce(NeverMoved):
-    id = "deliver-at-least-once"
     kind = DURABILITY
-    promise = "A group receives again only messages above the last commit at the broker that it resumed from."
-    source = "ConsumerOffsetManager; RebalancePushImpl.computePullFromWhere"
     needs = frozenset({"invoke", "ok", "deliver", "assign"})
 
     def begin(self) -> None:
@@ -36,10 +34,8 @@ class DeliverAtLeastOnce(NeverMoved):
         asked, following = event.asked_from, event.queue_offset
         if asked is not None and following is not None and following < asked:
             self.judged += 1
-            self.violate(
-                event, f"{event.node} sends {event.group} back from {asked} to {following} in {event.queue}, though "
-                "it may only be behind"
-            )  # fmt: skip
+            what = f"{event.node} sends {event.group} back from {asked} to {following} in {event.queue}"
+            self.violate(event, f"{what}, though it may only be behind")
 
     def on_deliver(self, event: Deliver) -> None:
         known = self.known.consumption
@@ -52,7 +48,5 @@ class DeliverAtLeastOnce(NeverMoved):
             return
         self.judged += 1
         if event.queue_offset < held.floor:
-            self.violate(
-                event, f"{event.message}, {event.queue} at {event.queue_offset}, came to {event.group} again, though "
-                f"{held.asked_at} knew that it had gone on to {held.floor}"
-            )  # fmt: skip
+            what = f"{event.message}, {event.queue} at {event.queue_offset}, came to {event.group} again"
+            self.violate(event, f"{what}, though {held.asked_at} knew that it had gone on to {held.floor}")

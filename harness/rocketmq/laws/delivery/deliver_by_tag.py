@@ -36,9 +36,6 @@ class Answer(NamedTuple):
 
 
 class DeliverByTag(Law):
-    id = "deliver-by-tag"
-    promise = "A pull by tags brings all messages with one of the tags, and only these."
-    source = "DefaultMessageStore.getMessage; ConsumeQueue tagsCode"
     needs = frozenset({"invoke", "ok", "deliver", "record", "audit"})
     awaits = {"invoke": EventFilter(frozenset({"select"})), "consumer": EVERY}
 

@@ -1,4 +1,4 @@
-"""``deliver-delayed``: a delayed message enters its queue once, after its delay.
+"""``deliver-delayed``: a delayed message enters its queue once, and no earlier than its delay.
 
 Checks:
 - In the master's final audit, the store timestamps of the waiting and the delivered record are at least the delay
@@ -12,7 +12,7 @@ Abstains when:
 - A consumer sent the message back (``stored-sent-back``).
 - The master's clock was set, its oldest files were deleted, its store was replaced, or its disk lied.
 - A promoted slave received the message from its predecessor: it may have synced the position before the message.
-Source: ScheduleMessageService; CommitLog.checkMessageAndReturnSize.
+Source: ScheduleMessageService (messageDelayLevel); CommitLog.checkMessageAndReturnSize.
 """
 
 import itertools
@@ -25,7 +25,7 @@ from ....judging.law import EventFilter, only
 from ....texts.content import level_of, payload
 from ...contract import EXPIRE, LIED, WIPE
 from ...event_types.log import Append, Audit
-from ...law import Law
+from ...law import MASTER_ENDS, Law
 from ...settings import version
 from ...topology import MASTER
 
@@ -48,14 +48,8 @@ def delays_ms(levels: str) -> tuple[int, ...]:
 
 
 class DeliverDelayed(Law):
-    id = "deliver-delayed"
-    promise = "A delayed message enters its queue once, and no earlier than its delay."
-    source = "ScheduleMessageService; messageDelayLevel"
     needs = frozenset({"config", "invoke", "ok", "start", "record", "audit"})
-    awaits = {
-        **dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,)))),
-        "audit": EventFilter(frozenset({"final"}), frozenset((MASTER,))),
-    }  # fmt: skip
+    awaits = {**MASTER_ENDS, "audit": EventFilter(frozenset({"final"}), frozenset((MASTER,)))}
     timed = True
 
     def begin(self) -> None:
@@ -118,11 +112,10 @@ class DeliverDelayed(Law):
         since = max(each.value or 0 for each in waited)
         for each in delivered:
             self.judged += 1
-            if (each.value or 0) - since < delay_ms:
-                self.violate(
-                    each, f"{message} came into {each.queue} {(each.value or 0) - since} ms after it was stored; "
-                    f"its delay is {delay_ms} ms", since=None
-                )  # fmt: skip
+            waited_ms = (each.value or 0) - since
+            if waited_ms < delay_ms:
+                what = f"{message} came into {each.queue} {waited_ms} ms after it was stored"
+                self.violate(each, f"{what}; its delay is {delay_ms} ms", since=None)
         went_down = self.stopped_badly or bool(self.known.stores.of_master(0, None))
         if len(delivered) > 1 and not went_down:
             self.violate(end._replace(message=message), f"{message} was delivered {len(delivered)} times", since=None)
@@ -134,10 +127,8 @@ class DeliverDelayed(Law):
         due = max(answered.t + delay_ms * MS, since)
         if end.t - due > LATE_NS:
             self.judged += 1
-            self.violate(
-                end._replace(message=message), f"{message} still waits, though it is due since "
-                f"{(end.t - answered.t) / MS - delay_ms:.0f} ms", since=due
-            )  # fmt: skip
+            what = f"{message} still waits, though it is due since {(end.t - answered.t) / MS - delay_ms:.0f} ms"
+            self.violate(end._replace(message=message), what, since=due)
 
     # Saved positions.
 

@@ -20,7 +20,7 @@ Abstains when:
   reads.
 - The message is delayed and lies in another queue by the final audit.
 - offsetCheckInSlave is on (not applicable): a slave may move a consumer past messages that it lacks.
-Source: at-least-once delivery, by design.
+Source: docs/contract.md: at-least-once delivery, by design; ConsumeQueue, ConsumerOffsetManager.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ from ... import contract
 from ...event_types.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
 from ...known.consumption import SLACK_NS
-from ...settings import DEFAULTS, creates_groups, promised_slaves, refuses_reads
+from ...settings import DEFAULTS, creates_groups, refuses_reads
 from ...topology import MASTER, SLAVES
 from .never_moved import NeverMoved
 from .transacted import COMMIT
@@ -54,10 +54,7 @@ class Stored(NamedTuple):
 
 
 class DeliverNoLoss(NeverMoved):
-    id = "deliver-no-loss"
     kind = DURABILITY
-    promise = "After healing, every message that the contract protects is delivered to every live group."
-    source = "docs/contract.md; ConsumeQueue and ConsumerOffsetManager"
     applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True
@@ -136,15 +133,11 @@ class DeliverNoLoss(NeverMoved):
                 yield each._replace(ok=each.ok._replace(queue_offset=offset))
 
     def _must_survive(self, stored: Stored) -> bool:
-        ok = stored.ok
-        settings = self.known.config.get(MASTER, {})
-        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
-        copies = promised_slaves(settings)
-        fault = contract.fault_class(
-            self.known.stores.since(stored.happened, ok.lo), stored.acked_while_diverged, copies
-        )
-        status = ok.status or contract.UNKNOWN
-        return contract.must(role, copies + 1, flush, bool(ok.value), status, fault) == contract.MUST_SURVIVE
+        ok, copies = stored.ok, self.known.needed
+        happened = self.known.stores.since(stored.happened, ok.lo)
+        fault = contract.fault_class(happened, stored.acked_while_diverged, copies)
+        settings, status = self.known.config.get(MASTER, {}), ok.status or contract.UNKNOWN
+        return contract.must_with(settings, copies, bool(ok.value), status, fault) == contract.MUST_SURVIVE
 
     def _judge(self, stored: Stored, consumed: Consumed, held: list[Assignment], end: Event) -> None:
         ok = stored.ok

@@ -1,4 +1,4 @@
-"""``deliver-no-phantom``: each delivered message was sent, and comes from its own queue with its own bytes.
+"""``deliver-no-phantom``: each delivered message was sent, with the same body, key, tag and queue.
 
 Checks:
 - A delivery has a send's key, and its queue is that send's and the pulled one.
@@ -11,7 +11,7 @@ Abstains when:
 - A client sends again without recording it.
 - For the queue: it is a retry topic's, which belongs to a group, not to the sender.
 - For the bytes: the record is part of a batch, which is one append.
-Source: PullMessageProcessor returns the log's own bytes.
+Source: PullMessageProcessor: a pull's answer is the log's own bytes.
 """
 
 from ....event_types.client import Deliver
@@ -23,10 +23,7 @@ from .sent_back import RETRY
 
 
 class DeliverNoPhantom(Law):
-    id = "deliver-no-phantom"
     kind = DURABILITY
-    promise = "Each delivered message was sent, with the same body, key, tag and queue."
-    source = "PullMessageProcessor: a pull's answer is the log's own bytes"
     needs = frozenset({"invoke", "deliver"})
     awaits = {"deliver": EVERY}
 

@@ -1,4 +1,5 @@
-"""``deliver-order``: a consumer receives a queue in offset order, and an offset names one message on every broker.
+"""``deliver-order``: unless it rewinds, a consumer reads a queue in offset order; an offset names one message on all
+brokers.
 
 Checks:
 - The messages of a pull start at or above the offset asked for, and their offsets ascend.
@@ -8,9 +9,10 @@ Checks:
   of one of the two.
 Abstains when:
 - A reader without a group has several pulls in flight.
-Source: ProcessQueue, ConsumeQueue.
+Source: ProcessQueue; ConsumeQueue, which every broker derives from the same log.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....event_types.client import Assign, Deliver
@@ -24,20 +26,15 @@ class First(NamedTuple):
     node: str | None
 
 
+@dataclass(slots=True, eq=False)
 class Reading:
-    __slots__ = ("began", "least", "op")
-
-    def __init__(self, op: int | None, began: int, least: int) -> None:
-        self.op = op
-        self.began = began
-        """The pull's first event (``seq``)."""
-        self.least = least
+    op: int | None
+    began: int
+    """The pull's first event (``seq``)."""
+    least: int
 
 
 class DeliverOrder(Law):
-    id = "deliver-order"
-    promise = "Unless it rewinds, a consumer reads a queue in offset order; an offset names one message on all brokers."
-    source = "ProcessQueue; ConsumeQueue: every broker derives it from the same log"
     needs = frozenset({"invoke", "deliver"})
 
     def begin(self) -> None:
@@ -48,8 +45,6 @@ class DeliverOrder(Law):
         self.readings.pop((event.process, event.queue), None)
 
     def on_deliver(self, event: Deliver) -> None:
-        if event.queue_offset is None:
-            return
         self.judged += 1
         self._judge_order(event, event.queue_offset)
         self._judge_offset(event, event.queue_offset)
@@ -76,7 +71,5 @@ class DeliverOrder(Law):
             return
         cut = self.known.consumption.lost_from
         if cut is None or max(hi, first.hi) <= cut:
-            self.violate(
-                event, f"{event.queue} at {offset} is {event.message} from {event.node}, {first.message} it was "
-                f"from {first.node}, and no crash took that"
-            )  # fmt: skip
+            what = f"{event.queue} at {offset} is {event.message} from {event.node}"
+            self.violate(event, f"{what}, {first.message} it was from {first.node}, and no crash took that")

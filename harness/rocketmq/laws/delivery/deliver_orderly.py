@@ -1,4 +1,4 @@
-"""``deliver-orderly``: an orderly group's member consumes a queue only while it holds the lock, and in order.
+"""``deliver-orderly``: an orderly group receives each queue in order, by one member at a time: the holder of its lock.
 
 Checks:
 - A member of an orderly group receives messages only from queues that it has taken and locked. It asked for the lock at
@@ -8,10 +8,11 @@ Checks:
 - Both also for masters of other broker names.
 Abstains when:
 - For the order: a log lost its end or its oldest files, a store was replaced, or offsetCheckInSlave is on.
-Source: ConsumeMessageOrderlyService, ProcessQueue.REBALANCE_LOCK_MAX_LIVE_TIME.
+Source: ConsumeMessageOrderlyService, ProcessQueue.isLockExpired (REBALANCE_LOCK_MAX_LIVE_TIME).
 """
 
 import json
+from dataclasses import dataclass, field
 
 from ....event_types.client import Assign, Deliver
 from ....history import MS
@@ -27,18 +28,13 @@ Key = tuple[int, str, str]
 """A consumer's process, the queue's broker (empty: the pair's), and the queue."""
 
 
+@dataclass(slots=True, eq=False)
 class Received:
-    __slots__ = ("last", "offsets")
-
-    def __init__(self) -> None:
-        self.last = -1
-        self.offsets: set[int] = set()
+    last: int = -1
+    offsets: set[int] = field(default_factory=set)
 
 
 class DeliverOrderly(Law):
-    id = "deliver-orderly"
-    promise = "An orderly group receives each queue in order, by one member at a time: the holder of its lock."
-    source = "ConsumeMessageOrderlyService; ProcessQueue.isLockExpired"
     needs = frozenset({"lock", "deliver", "assign", "consumer"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EventFilter(frozenset({"orderly"}))}

@@ -11,7 +11,8 @@ Abstains when:
 - The master lost a part of its log.
 - An administrator may have left the group no retry queue when the message was sent back, or keeps it from consuming.
   After other changes the group has 150 s.
-Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription.
+Source: AbstractSendMessageProcessor.consumerSendMsgBack, DefaultMQPushConsumerImpl.copySubscription (a consumer's own
+subscription of its retry topic).
 """
 
 from ....event_types.client import Deliver, Ok
@@ -34,9 +35,6 @@ Retry = tuple[str | None, str | None, int]
 
 
 class DeliverSentBack(SentBack):
-    id = "deliver-sent-back"
-    promise = "A message that a consumer sent back comes again to its group, after its delay and in time."
-    source = "AbstractSendMessageProcessor.consumerSendMsgBack; a consumer's own subscription of its retry topic"
     needs = frozenset({"config", "back", "start", "deliver", "consumer", "mark"})
     timed = True
 

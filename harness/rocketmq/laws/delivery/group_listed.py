@@ -1,4 +1,5 @@
-"""``group-listed``: a broker lists exactly the members of a group, and notifies all of them at once of each change.
+"""``group-listed``: a broker lists exactly the members of a group, and notifies each of them at once when one joins or
+leaves.
 
 A member is *sure* at a broker from the answer to its heartbeat until its goodbye, its end, or a failed call there.
 
@@ -12,7 +13,8 @@ Abstains when:
 - The broker's clock was set.
 - An administrator ever turned the group's notifications off.
 - The change is uncertain: a heartbeat or goodbye has no answer yet.
-Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
+ConsumerManageProcessor.getConsumerListByGroup.
 """
 
 from __future__ import annotations
@@ -55,11 +57,6 @@ class Notification(NamedTuple):
 
 
 class GroupListed(Law):
-    id = "group-listed"
-    promise = (
-        "A broker lists exactly the members of a group, and notifies each of them at once when one joins or leaves."
-    )
-    source = "ConsumerManager; DefaultConsumerIdsChangeListener; ConsumerManageProcessor.getConsumerListByGroup"
     needs = frozenset({"ask", "consumer", "fault", "crash"})
     ignored_nodes = frozenset()
     awaits = {"ask": EVERY}
@@ -98,9 +95,6 @@ class GroupListed(Law):
 
     def on_mark(self, event: Mark) -> None:
         self.pending.report_missed(event)
-
-    def end(self, last: Event) -> None:
-        self.pending.report_missed(last)
 
     def on_consumer(self, event: Consumer) -> None:
         self.pending.report_missed(event)

@@ -1,4 +1,5 @@
-"""``group-lock-given``: a member of an orderly group is refused a queue's lock only while another member may hold it.
+"""``group-lock-given``: a member of an orderly group gets a queue's lock within 60 s, unless another member may hold
+it.
 
 Checks:
 - When a broker refuses a lock, another member may hold it: it received the lock, has not released it, and asked for it
@@ -8,10 +9,11 @@ Checks:
 Abstains when:
 - The broker's clock was set.
 - Members share a client id.
-Source: RebalanceLockManager.
+Source: RebalanceLockManager.tryLockBatch, unlockBatch.
 """
 
 import json
+from dataclasses import dataclass
 
 from ....history import MS
 from ...event_types.groups import Lock
@@ -22,19 +24,14 @@ SLACK_NS = 1_000 * MS
 """Brokers count milliseconds, and expire a lock only after its time."""
 
 
+@dataclass(slots=True, eq=False)
 class Hold:
-    __slots__ = ("ended_at", "until")
-
-    def __init__(self) -> None:
-        self.ended_at = -1
-        self.until = -1
-        """ns; EVER if unknown."""
+    ended_at: int = -1
+    until: int = -1
+    """ns; EVER if unknown."""
 
 
 class GroupLockGiven(Law):
-    id = "group-lock-given"
-    promise = "A member of an orderly group gets a queue's lock within 60 s, unless another member may hold it."
-    source = "RebalanceLockManager.tryLockBatch, unlockBatch"
     needs = frozenset({"lock", "start", "crash"})
     ignored_nodes = frozenset()
     timed = True

@@ -9,7 +9,7 @@ Abstains when:
 - The lock is of an earlier incarnation of the broker: locks are only in memory.
 - The broker's clock was set.
 - Members share a client id.
-Source: RebalanceLockManager.
+Source: RebalanceLockManager: a lock is one client's for 60 s.
 """
 
 import json
@@ -36,9 +36,6 @@ class Grant(NamedTuple):
 
 
 class GroupLockOnce(Law):
-    id = "group-lock-once"
-    promise = "At most one member of an orderly group holds a queue's lock."
-    source = "RebalanceLockManager: a lock is one client's for 60 s"
     needs = frozenset({"lock", "start", "crash"})
     ignored_nodes = frozenset()
     timed = True

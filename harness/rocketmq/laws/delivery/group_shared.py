@@ -1,4 +1,4 @@
-"""``group-shared``: a clustering group rebalances at once when a member joins or leaves.
+"""``group-shared``: soon after a member of a clustering group joins or leaves, exactly one member holds each queue.
 
 The broker notifies all members of each change (NOTIFY_CONSUMER_IDS_CHANGED), and they rebalance. A group that is not
 notified rebalances only every 20 s.
@@ -15,9 +15,11 @@ Abstains when:
 - A broker is down.
 - An administrator's settings keep the group from the queue, or did in the time of a new route.
 - The group broadcasts, or has no members.
-Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener;
-RebalanceImpl.rebalanceByTopic.
+Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener,
+which notifies all members of a change at once; RebalanceImpl.rebalanceByTopic.
 """
+
+from dataclasses import dataclass, field
 
 from ....event_types.client import Assign, Consumer, Route
 from ....history import MS, Event
@@ -35,26 +37,21 @@ BETWEEN = (HA_LINKS[0], META_LINKS[0])
 """Prefixes of the links between slaves and their master, which consumers do not need."""
 
 
+@dataclass(slots=True, eq=False)
 class Group:
-    __slots__ = ("changed", "freed", "holders", "is_judged", "members", "rerouted", "routes")
-
-    def __init__(self) -> None:
-        self.members: set[int] = set()
-        self.holders: dict[str, set[int]] = {}
-        self.freed: dict[str, int] = {}
-        self.changed = 0
-        """When a member last joined or left, ns."""
-        self.routes: dict[tuple[int, str], str | None] = {}
-        self.rerouted: int | None = None
-        """When a member last received another route, ns."""
-        self.is_judged = False
-        """Since the last change."""
+    members: set[int] = field(default_factory=set)
+    holders: dict[str, set[int]] = field(default_factory=dict)
+    freed: dict[str, int] = field(default_factory=dict)
+    changed: int = 0
+    """When a member last joined or left, ns."""
+    routes: dict[tuple[int, str], str | None] = field(default_factory=dict)
+    rerouted: int | None = None
+    """When a member last received another route, ns."""
+    is_judged: bool = False
+    """Since the last change."""
 
 
 class GroupShared(Law):
-    id = "group-shared"
-    promise = "Soon after a member of a clustering group joins or leaves, exactly one member holds each queue."
-    source = "DefaultConsumerIdsChangeListener: it notifies all members of a change at once"
     needs = frozenset({"consumer", "assign", "fault", "crash"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "route": EVERY}
@@ -67,8 +64,6 @@ class GroupShared(Law):
 
     @only("clustering")
     def on_consumer(self, event: Consumer) -> None:
-        if event.group is None:
-            return
         self._judge_all(event)
         group = self.groups.setdefault(event.group, Group())
         group.changed, group.is_judged = event.t, False

@@ -1,4 +1,4 @@
-"""``pull-answered``: a consumer's pull is answered when a message for it arrives, or else when its time is up.
+"""``pull-answered``: a waiting pull is answered when a message for it arrives, or else when its time is up.
 
 Checks:
 - The master answers a consumer's waiting pull within 1 s of acknowledging a message at or above its offset with one of
@@ -39,9 +39,6 @@ class Arrival(NamedTuple):
 
 
 class PullAnswered(Law):
-    id = "pull-answered"
-    promise = "A waiting pull is answered when a message for it arrives, or else when its time is up."
-    source = "PullRequestHoldService: notifyMessageArriving, checkHoldRequest"
     needs = frozenset({"invoke", "ok", "consumer"})
     awaits = {"consumer": EVERY}
     timed = True

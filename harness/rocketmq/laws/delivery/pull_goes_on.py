@@ -1,4 +1,5 @@
-"""``pull-goes-on``: a pull's answer and its next offset follow from the offset asked for and the queue's range.
+"""``pull-goes-on``: a pull's next offset follows the messages that it brings, without a gap. At the queue's end it is
+the offset asked for, and outside the queue it is RocketMQ's correction.
 
 A is the offset asked for, and [m, M) the queue's range in the answer.
 
@@ -28,13 +29,6 @@ SENT_TO_END = (4, 9, 4)
 
 
 class PullGoesOn(Pulled):
-    id = "pull-goes-on"
-    promise = (
-        "A pull's next offset follows the messages that it brings, without a gap. At the queue's end it is the offset "
-        "asked for, and outside the queue it is RocketMQ's correction."
-    )
-    source = "DefaultMessageStore.getMessage, nextOffsetCorrection; PullMessageProcessor"
-
     def judge(self, answer: Answer) -> None:
         rule = {FOUND: self._found, NOT_FOUND: self._nothing_new, RETRY: self._no_match, MOVED: self._moved}
         if answer.ok.status not in rule:

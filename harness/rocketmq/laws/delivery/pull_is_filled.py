@@ -1,4 +1,4 @@
-"""``pull-is-filled``: an answer with messages ends at a limit of count or bytes, no later, or at the queue's end.
+"""``pull-is-filled``: an answer with messages ends at a limit of count or bytes, no later, or at its queue's end.
 
 The limits are the number of messages asked for, and the broker's own for messages and bytes. These are smaller for
 messages on disk (``read-split``), and wherever the memory is unknown. After a restart the earlier log's limits may
@@ -43,10 +43,7 @@ class Short(NamedTuple):
 
 
 class PullIsFilled(Pulled):
-    id = "pull-is-filled"
     kind = CONVENTION
-    promise = "An answer with messages ends at a limit of count or bytes, no later, or at its queue's end."
-    source = "DefaultMessageStore.getMessage, isTheBatchFull"
 
     def begin(self) -> None:
         self.short: list[Short] = []
@@ -81,10 +78,8 @@ class PullIsFilled(Pulled):
             most, most_bytes = _limits(answer, settings, not is_slow)
             brought += each.hi - each.lo
             if count and (count >= most or brought > most_bytes):
-                self.violate(
-                    ok, f"{ok.node}, asked for {answer.asked} of {ok.queue}, brings {count + 1} messages of {brought} "
-                    f"bytes and more; the limits are {most} messages and {most_bytes} bytes"
-                )  # fmt: skip
+                what = f"{_asked(answer)}, brings {count + 1} messages of {brought} bytes and more"
+                self.violate(ok, f"{what}; the limits are {most} messages and {most_bytes} bytes")
                 return
 
     def end(self, last: Event) -> None:
@@ -101,11 +96,13 @@ class PullIsFilled(Pulled):
         most, most_bytes = _limits(answer, short.settings, in_memory)
         count, brought = len(answer.brought), sum(each.hi - each.lo for each in answer.brought)
         if count < most and brought + size <= most_bytes:
-            self.violate(
-                ok, f"{ok.node}, asked for {answer.asked} of {ok.queue}, brings {count} messages of {brought} bytes, "
-                f"although the queue goes on with one of {size} bytes at {answer.following}; the limits are {most} "
-                f"messages and {most_bytes} bytes"
-            )  # fmt: skip
+            what = f"{_asked(answer)}, brings {count} messages of {brought} bytes"
+            why = f"although the queue goes on with one of {size} bytes at {answer.following}"
+            self.violate(ok, f"{what}, {why}; the limits are {most} messages and {most_bytes} bytes")
+
+
+def _asked(answer: Answer) -> str:
+    return f"{answer.ok.node}, asked for {answer.asked} of {answer.ok.queue}"
 
 
 def _limits(answer: Answer, settings: Settings, in_memory: bool) -> tuple[int, int]:

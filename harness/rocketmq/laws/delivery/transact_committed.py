@@ -1,4 +1,5 @@
-"""``transact-committed``: a committed half message is in its queue as often as the master took a commit.
+"""``transact-committed``: a committed half message is in its queue once for each taken commit, marked as committed,
+with the log offset of its half.
 
 Checks:
 - The master's final audit lists the message once for each commit that was answered as done, and no more often than
@@ -24,13 +25,7 @@ from .transacted import COMMIT, HALF, Transacted
 
 
 class TransactCommitted(Transacted):
-    id = "transact-committed"
     kind = DURABILITY
-    promise = (
-        "A committed half message is in its queue once for each taken commit, marked as committed, with the log offset "
-        "of its half."
-    )
-    source = "EndTransactionProcessor.endMessageTransaction"
     needs = frozenset({"invoke", "decide", "start", "record", "audit"})
     awaits = {"decide": EVERY}
 

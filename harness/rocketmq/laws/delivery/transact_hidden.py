@@ -1,4 +1,4 @@
-"""``transact-hidden``: the message of an uncommitted transaction is in no queue of its topic.
+"""``transact-hidden``: no client receives the message of an uncommitted transaction, and no queue of its topic has it.
 
 Checks:
 - Before its producer asks for a commit, no consumer or plain reader receives the message, and no broker's log has it in
@@ -7,7 +7,7 @@ Abstains when:
 - A broker itself handles half messages without an end.
 - A diverged slave's log ends one record with the rest of another.
 - The master has lost a part of its log: a commit may have named another half message at that offset.
-Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage.
+Source: SendMessageProcessor, TransactionalMessageBridge.putHalfMessage, EndTransactionProcessor.
 """
 
 from ....event_types.client import Deliver
@@ -17,10 +17,7 @@ from .transacted import Transacted
 
 
 class TransactHidden(Transacted):
-    id = "transact-hidden"
     kind = DURABILITY
-    promise = "No client receives the message of an uncommitted transaction, and no queue of its topic has it."
-    source = "TransactionalMessageBridge.putHalfMessage; EndTransactionProcessor"
     needs = frozenset({"invoke", "decide", "deliver", "record"})
 
     def on_deliver(self, event: Deliver) -> None:

@@ -1,4 +1,5 @@
-"""``transact-noted``: the master notes each commit and rollback that it takes in the op topic.
+"""``transact-noted``: the master notes each commit and rollback that it takes, with the queue offset of its half
+message.
 
 Checks:
 - In the master's final audit, RMQ_SYS_TRANS_OP_HALF_TOPIC has one message for each commit and rollback that was
@@ -31,9 +32,6 @@ GATHERS = (5,)
 
 
 class TransactNoted(Transacted):
-    id = "transact-noted"
-    promise = "The master notes each commit and rollback that it takes, with the queue offset of its half message."
-    source = "TransactionalMessageBridge.putOpMessage"
     needs = frozenset({"config", "decide", "start", "record", "audit"})
 
     def begin(self) -> None:

@@ -1,4 +1,5 @@
-"""``contract``: only messages that the durability contract allows to be lost are lost, and no other message exists.
+"""``contract``: only messages that the durability contract allows to be lost are lost. No message exists that was
+refused or never sent.
 
 Checks:
 - At the final audits, each send is looked up in all stores, and judged by :mod:`pairproof.harness.rocketmq.contract`
@@ -11,57 +12,44 @@ Abstains when:
 - For unsent messages: the store is a diverged slave's, where a record may begin in one log and end in another.
 - A message is stored several times.
 - A message is lost on the slave alone.
-Source: master/slave replication by design, as RocketMQ's users rely on it.
+Source: docs/contract.md; master/slave replication by design, as RocketMQ's users rely on it.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
-from ....event_types.node import Config
 from ....history import Event
 from ....judging.law import DURABILITY, only
 from ... import contract
 from ...event_types.log import Append
 from ...law import Law
-from ...settings import promised_slaves
-from ...topology import MASTER, SLAVES
+from ...topology import MASTER
 from ..acks.ack_refused_is_absent import leaves_open
 
 OWN_EVENTS = "OFFSET_MOVED_EVENT/"
 """The topic of RocketMQ's own messages, with a group's name as key (PullMessageProcessor)."""
 
 
+@dataclass(slots=True, eq=False)
 class Sent:
-    __slots__ = ("acked_while_diverged", "copied", "happened", "lo", "status", "tries", "waits")
-
-    def __init__(self, waits: bool, happened: int) -> None:
-        self.waits = waits
-        self.tries = 0
-        self.happened = happened
-        """Number of store events before it was stored."""
-        self.status = contract.UNKNOWN
-        self.acked_while_diverged = False
-        self.copied = True
-        """Whether its answer rests on real slaves."""
-        self.lo: int | None = None
+    waits: bool
+    happened: int
+    """Number of store events before it was stored."""
+    tries: int = 0
+    status: str = contract.UNKNOWN
+    acked_while_diverged: bool = False
+    copied: bool = True
+    """Whether its answer rests on real slaves."""
+    lo: int | None = None
 
 
 class Contract(Law):
-    id = "contract"
     kind = DURABILITY
-    promise = (
-        "Only messages that the durability contract allows to be lost are lost. No message exists that was refused or "
-        "never sent."
-    )
-    source = "docs/contract.md; RocketMQ's deployment modes as its users know them"
     needs = frozenset({"config", "invoke", "ok", "crash", "record", "audit"})
 
     def begin(self) -> None:
         self.sent: dict[str | None, Sent] = {}
-        self.slaves = 0
-
-    def on_config(self, event: Config) -> None:
-        self.slaves += event.node in SLAVES
 
     @only(*SENDS)
     def on_invoke(self, event: Invoke) -> None:
@@ -114,27 +102,16 @@ class Contract(Law):
                 is_own = (record.queue or "").startswith(OWN_EVENTS)
                 if message is not None and message not in self.sent and not is_own:
                     self.violate(record, f"{record.node} holds {message}, which nobody sent")
-        settings = self.known.config.get(MASTER, {})
-        role, flush = str(settings.get("brokerRole", "ASYNC_MASTER")), str(settings.get("flushDiskType", "ASYNC_FLUSH"))
-        asked = (role, promised_slaves(settings), flush)
         for message, sent in self.sent.items():
-            self._judge(message, sent, held, *asked)
+            self._judge(message, sent, held)
 
-    def _judge(
-        self,
-        message: str | None,
-        sent: Sent,
-        held: Mapping[str, Mapping[str | None, Event]],
-        role: str,
-        copies: int,
-        flush: str,
-    ) -> None:
+    def _judge(self, message: str | None, sent: Sent, held: Mapping[str, Mapping[str | None, Event]]) -> None:
         self.judged += 1
         happened = self.known.stores.since(sent.happened, sent.lo)
-        if not sent.copied:
-            copies = 0
-        fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == self.slaves)
-        must = contract.must(role, copies + 1, flush, sent.waits, sent.status, fault)
+        copies = self.known.needed if sent.copied else 0
+        fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == len(self.known.slaves))
+        settings = self.known.config.get(MASTER, {})
+        must = contract.must_with(settings, copies, sent.waits, sent.status, fault)
         on_master = message in held[MASTER]
         anywhere = on_master or any(message in records for records in held.values())
         if must == contract.MAY_VANISH:

@@ -1,4 +1,5 @@
-"""``live-converges``: after faults end, the master stores messages and slaves catch up in time, or it reports why not.
+"""``live-converges``: after faults end, sends are answered again, and each slave's log reaches the master's within the
+bound, or the master reports why it cannot.
 
 Checks:
 - At least one of the lab's test sends (mark ``probe``) is answered as stored.
@@ -17,11 +18,10 @@ Abstains when:
 - The slave closes on a cut report, in a lab with small buffers and unequal directions: reports pile up, and every few
   KiB cost a connection.
 - The master stored the missing bytes in the last second.
-Source: HAService.HAClient's waits; BrokerController's registration.
+Source: HAService.HAClient, which reconnects, waits and asks from its own end; BrokerController's registration.
 """
 
 import json
-from collections import deque
 from collections.abc import Callable
 
 from ....event_types.client import Info, Ok
@@ -30,7 +30,7 @@ from ....history import MS, UNREADABLE, Event
 from ....judging.law import only
 from ...contract import STORED
 from ...event_types.ha import Diverged
-from ...event_types.log import Append, Audit
+from ...event_types.log import Audit
 from ...law import Law
 from ...settings import Settings, can_replicate, creates_topics, registration_ms
 from ...topology import MASTER, ROGUE
@@ -70,26 +70,16 @@ def flush_ms(config: Settings) -> int:
 
 
 class LiveConverges(Law):
-    id = "live-converges"
-    promise = (
-        "After faults end, sends are answered again, and each slave's log reaches the master's within the bound, or "
-        "the master reports why it cannot."
-    )
-    source = "HAService.HAClient: it reconnects and asks from its own end"
     applies_with = "a slave, and each haSendHeartbeatInterval shorter than the other side's haHousekeepingInterval"
     needs = frozenset({"mark", "audit"})
     timed = True
 
     def begin(self) -> None:
-        self.healed: Event | None = None
-        self.settled: Event | None = None
         self.named: dict[str, Event] = {}
         self.probes: set[int | None] = set()
         self.is_alive = False
         self.impatient = False
         """Whether a client gave up before the master's longest wait."""
-        self.just = deque[tuple[int, int]]()
-        """The master's newest appends: time, ns, and begin."""
         self.may_cut = False
         """Whether reports may pile up until one is cut."""
 
@@ -99,19 +89,17 @@ class LiveConverges(Law):
 
     def on_mark(self, event: Mark) -> None:
         if event.f == "heal":
-            self.healed = event
             # Earlier refusals count only on connections that are still open.
             links = self.known.links
             self.named = {slave: each for slave, each in self.named.items() if links[each.link or ""].open}
-        elif event.f in ("converged", "unsettled"):
-            self.settled = event
         elif event.f == "probe":
             self.probes.add(event.op)
 
     @only("send")
     def on_info(self, event: Info) -> None:
         call = self.known.calls.begun(event)
-        if self.healed is None or call is None or call.call.seq < self.healed.seq:
+        healed = self.known.milestones.get("heal")
+        if healed is None or call is None or call.call.seq < healed.seq:
             return
         # An unreadable answer (ack-readable) may have been a success.
         self.impatient = self.impatient or event.status == UNREADABLE
@@ -121,7 +109,7 @@ class LiveConverges(Law):
 
     @only("send")
     def on_ok(self, event: Ok) -> None:
-        self.is_alive |= self.healed is not None and event.op in self.probes and event.status in STORED
+        self.is_alive |= "heal" in self.known.milestones and event.op in self.probes and event.status in STORED
 
     def on_diverged(self, event: Diverged) -> None:
         link = self.known.links.get(event.link or "")
@@ -129,45 +117,39 @@ class LiveConverges(Law):
             return
         self.named[link.peer] = event
 
-    @only(node=MASTER)
-    def on_append(self, event: Append) -> None:
-        self.just.append((event.t, event.lo))
-        while self.just[0][0] < event.t - JUST_NS:
-            self.just.popleft()
-
     def end(self, last: Event) -> None:
         slaves = [node for node, each in self.known.config.items() if each.get("brokerRole") == "SLAVE"]
         if not self.known.config:
             slaves = ["slave"]
         slaves = [node for node in slaves if self._can_replicate(node)]
         self.applicable = bool(slaves)
-        if self.healed is None or self.settled is None or not self.applicable:
+        marks = self.known.milestones
+        healed, settled = marks.get("heal"), marks.get("unsettled") or marks.get("converged")
+        if healed is None or settled is None or not self.applicable:
             return
         if not self.known.gone.isdisjoint((MASTER, *slaves)) or MASTER in self.known.logs.diverged:
             return
         self.judged += 1
-        since = self.healed.t
+        since = healed.t
         # A promoted slave may not have it yet, an administrator may have deleted it, and some brokers create none.
         may_lack = self.known.stores.promotions or self.known.tables.may_lack_topics
         lacks_topic = may_lack and not creates_topics(self.known.config.get(MASTER, {}))
         silent = self.probes and not self.is_alive and not self.impatient and not lacks_topic
         if silent and "ok" in self.known.observes:
-            self.violate(
-                self.settled, f"none of {len(self.probes)} sends after healing was answered as stored", since=since
-            )
+            self.violate(settled, f"none of {len(self.probes)} sends after healing was answered as stored", since=since)
         bound = max(
             bound_ms(self.known.setting, slave) + address_ms(self.known.config.get(slave, {})) for slave in slaves
         )
         bound += flush_ms(self.known.config.get(MASTER, {}))
         named = max((each.t for each in self.named.values()), default=since)
-        took = (self.settled.t - max(since, named)) / MS
-        if self.settled.f == "unsettled":
-            self._judge_missing(slaves, self.settled, since)
+        took = (settled.t - max(since, named)) / MS
+        if settled.f == "unsettled":
+            self._judge_missing(slaves, settled, since)
         elif took > bound and not (self.may_cut and any(self._closes(slave) for slave in slaves)):
             what = f"{_named(slaves)} needed {took:.0f} ms to catch up; {bound} ms are enough"
-            self.violate(self.settled, what, since=since)
+            self.violate(settled, what, since=since)
         else:
-            self._compare_ends(self.settled.t)
+            self._compare_ends(settled.t)
 
     def _closes(self, slave: str) -> bool:
         return self.known.config.get(slave, {}).get("haCutReports") == "closes"
@@ -208,7 +190,7 @@ class LiveConverges(Law):
         for node, audit in final.items():
             if master is None or audit.hi == master.hi or node in self.known.logs.diverged:
                 continue
-            fresh = [lo for t, lo in self.just if t >= audit.t - JUST_NS]
+            fresh = [each.lo for each in self.known.logs.puts if each.t >= audit.t - JUST_NS]
             if not (fresh and min(fresh) <= (audit.hi or 0) < (master.hi or 0)):
                 self.violate(audit, f"{node}'s log ends at {audit.hi}, the master's at {master.hi}", since=since)
 

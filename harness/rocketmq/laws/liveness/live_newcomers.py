@@ -1,4 +1,4 @@
-"""``live-newcomers``: a client port crowded by idle rogue clients is still open to a new client.
+"""``live-newcomers``: while a crowd of idle rogue clients holds connections to a client port, a new client is answered.
 
 The fault that brings the crowd also brings newcomers with one request each, and reports at its end how many were
 answered and how many were refused or disconnected.
@@ -10,7 +10,7 @@ Abstains when:
   a second crowd takes all connections at once. A newcomer with its request in flight then looks like the crowd.
 - The node ended or was paused.
 - The newcomer still waits when the crowd leaves.
-Source: NettyRemotingServer has no connection limit; the reference has one, see docs/decisions/0010.
+Source: NettyRemotingServer, which refuses nobody; the reference has a limit, see docs/decisions/0010.
 """
 
 import json
@@ -25,9 +25,6 @@ ANSWERED, REFUSED = "newcomers_answered", "newcomers_refused"
 
 
 class LiveNewcomers(Law):
-    id = "live-newcomers"
-    promise = "While a crowd of idle rogue clients holds connections to a client port, a new client is answered."
-    source = "NettyRemotingServer, which refuses nobody"
     needs = frozenset({"fault", "start"})
     ignored_nodes = frozenset()
     awaits = {"fault": EventFilter(frozenset({ROGUE_CLIENT}))}

@@ -1,4 +1,4 @@
-"""``live-no-spin``: no node opens more than three HA connections in any second.
+"""``live-no-spin``: no node makes more than 3 HA connects in any second.
 
 Checks:
 - Connections that were established, counted at the slave, separately for each incarnation.
@@ -6,7 +6,7 @@ Checks:
   second of the fault.
 Abstains when:
 - No fault counts the refusals, for example of a master that is down.
-Source: the client of 4.9 does not wait after a failed dispatch.
+Source: HAService.HAClient.connectMaster, waitForRunning(5 s); the client of 4.9 does not wait after a failed dispatch.
 """
 
 import json
@@ -23,9 +23,6 @@ MOST = 3
 
 
 class LiveNoSpin(Law):
-    id = "live-no-spin"
-    promise = "No node makes more than 3 HA connects in any second."
-    source = "HAService.HAClient.connectMaster, waitForRunning(5 s)"
     needs = frozenset({"connect"})
     timed = True
 

@@ -1,4 +1,4 @@
-"""``live-progress``: during a fault, the parts that it does not affect keep serving.
+"""``live-progress``: during a fault, calls between unaffected brokers and clients are answered in time.
 
 Checks:
 - A send or pull that begins while a fault is active elsewhere, or another broker is paused, is answered with any status
@@ -7,7 +7,8 @@ Abstains when:
 - The call's broker is down, or it or the client's link was disturbed since the client's first use of the connection.
 - The client is a consumer: a broker may hold its pulls.
 - The call is a send, up to 4.9.2: sends wait one after the other, each for a whole wait.
-Source: by design, a broker's clients depend on that broker alone.
+Source: BrokerController: client requests and replication have separate threads. By design, a broker's clients depend on
+that broker alone.
 """
 
 from ....event_types.client import Fail, Info, Invoke, Ok
@@ -24,9 +25,6 @@ CALLS = ("send", "pull", "select", "topic", "group", "delete-topic", "delete-gro
 
 
 class LiveProgress(Law):
-    id = "live-progress"
-    promise = "During a fault, calls between unaffected brokers and clients are answered in time."
-    source = "BrokerController: client requests and replication have separate threads"
     needs = frozenset({"invoke", "ok", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True

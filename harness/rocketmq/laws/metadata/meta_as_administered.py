@@ -1,4 +1,5 @@
-"""``meta-as-administered``: a master's topics and groups are as its administrators left them.
+"""``meta-as-administered``: a master's topics and groups are as its administrators left them, and deleted ones are
+gone.
 
 Checks:
 - In each reading, a name that administrators created or changed there, and that no other client uses, has the requested
@@ -12,7 +13,7 @@ Abstains when:
 - A fault affected the master during the change, and that process has ended: a full disk saves nothing.
 - The value is a topic's filter type, flags or order.
 Source: TopicConfigManager.updateTopicConfig, deleteTopicConfig, SubscriptionGroupManager: each persists before the
-answer. See :mod:`pairproof.harness.rocketmq.known.tables`.
+answer.
 """
 
 from ....judging.law import only
@@ -26,9 +27,6 @@ CHANGES, POWER = "changes", "power losses"
 
 
 class MetaAsAdministered(Law):
-    id = "meta-as-administered"
-    promise = "A master's topics and groups are as its administrators left them, and deleted ones are gone."
-    source = "TopicConfigManager.updateTopicConfig, deleteTopicConfig; SubscriptionGroupManager"
     needs = frozenset({"invoke", "ok", "fail", "table", "persist"})
     parts = (CHANGES, POWER)
 

@@ -1,4 +1,4 @@
-"""``meta-atomic-view``: a slave never answers as if a synced topic or group did not exist, not even during a sync.
+"""``meta-atomic-view``: a slave never answers as if a topic or group that it has synced did not exist.
 
 Checks:
 - A pull's answer and a reading of the slave's table do not lack a synced topic or group. It counts as synced after the
@@ -8,36 +8,27 @@ Abstains when:
   name, or must be seen with it again after at most one save.
 - The master went down since, until the next sync.
 - The slave restarted since (``meta-durable``).
-Source: SlaveSynchronize, which clears the table before it fills it (fixed in 5.x).
+Source: SlaveSynchronize.syncTopicConfig, which clears the table before it fills it (fixed in 5.x).
 """
 
 from ....event_types.client import Fail, Ok
 from ....judging.law import only
 from ...event_types.metadata import Table
-from ...known.metadata import GROUPS, MISSING, TOPICS, Name, holds, topic_of
+from ...known.metadata import GROUPS, TOPICS, Name, topic_of
 from ...topology import NO_SLAVES
 from .syncing import CopiesLaw
 
 
 class MetaAtomicView(CopiesLaw):
-    id = "meta-atomic-view"
-    promise = "A slave never answers as if a topic or group that it has synced did not exist."
-    source = "SlaveSynchronize.syncTopicConfig: clear, then putAll"
     needs = frozenset({"config", "start", "invoke", "ok", "fail", "sync", "persist"})
 
     @only("pull", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
-        if self._needed(event):
-            self.judged += 1
+        self.judged += bool(self._needed(event))
 
     @only("pull", but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
-        needs = self._needed(event)
-        if needs:
-            self.judged += 1
-        for name in needs:
-            if name[0] == MISSING.get(event.status):
-                self.suspect(event, name, f"{event.node} answered {event.status}, and had synced {name[1]}")
+        self.check_answer(event, self._needed(event))
 
     def _needed(self, event: Fail | Ok) -> list[Name]:
         """A pull's topic and group, if its slave held them during the whole call."""
@@ -50,9 +41,4 @@ class MetaAtomicView(CopiesLaw):
 
     @only(TOPICS, GROUPS, but=NO_SLAVES)
     def on_table(self, event: Table) -> None:
-        names = sorted(name for name in self.known.copies.held(event.node, event.seq) if name[0] == event.f)
-        if names:
-            self.judged += 1
-        for name in names:
-            if not holds(event, name[1]):
-                self.suspect(event, name, f"{event.node}'s {event.f} lack {name[1]}, which it had synced")
+        self.check_table(event, self.known.copies.held(event.node, event.seq), ", which it had synced")

@@ -1,4 +1,5 @@
-"""``meta-converges``: within a sync period after the last change, a slave's tables equal its master's.
+"""``meta-converges``: within a sync period after the last change, a slave's topics, groups, consumer offsets and delay
+offsets equal its master's.
 
 A change is anything that may cause one: a fault; a node's start, end or resume; for topics and groups a save by the
 master (or by a slave outside of a sync), an administrator's call, a consumer's start or end, or a group's first use of
@@ -17,18 +18,17 @@ Abstains when:
 - The slave is down at the end.
 - For delays: files of the master's log were deleted.
 - The lab does not record the master's saves: changes count as 30 s later, for consumers' heartbeats.
-Source: SlaveSynchronize, TopicConfigManager.
+Source: SlaveSynchronize.syncAll, every 10 s; TopicConfigManager.
 """
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ....event_types.client import Consumer, Fail, Info, Invoke, Ok
-from ....event_types.machine import Mark
 from ....event_types.node import Start
 from ....history import MS, Event
 from ....judging.law import only
-from ...event_types.log import Append, Audit
+from ...event_types.log import Append
 from ...event_types.metadata import Persist, Register, Sync, Table
 from ...known.metadata import (
     CHANGES,
@@ -62,20 +62,12 @@ class Reading(NamedTuple):
 
 
 class MetaConverges(MetadataLaw):
-    id = "meta-converges"
-    promise = (
-        "Within a sync period after the last change, a slave's topics, groups, consumer offsets and delay offsets "
-        "equal its master's."
-    )
-    source = "SlaveSynchronize.syncAll, every 10 s"
     applies_with = "a name server and a slave"
     needs = frozenset({"config", "table", "mark"})
     parts = STEPS
     timed = True
 
     def begin(self) -> None:
-        super().begin()
-        self.healed: int | None = None
         self.changed = dict.fromkeys(STEPS, 0)
         """By table: the last change at the master or a client, ns."""
         self.changed_at: dict[Name, int] = {}
@@ -92,8 +84,6 @@ class MetaConverges(MetadataLaw):
         self.uses: set[tuple[str | None, str | None, str | None]] = set()
         self.progress: dict[tuple[str | None, str | None, str | None], Invoke] = {}
         """By node, queue and group: the last commit of a new value."""
-        self.trimmed = False
-        """Whether the master's log has lost its beginning: a level skips a delayed message that is gone, unrecorded."""
 
     # Disturbances.
 
@@ -106,10 +96,6 @@ class MetaConverges(MetadataLaw):
                 each.pop((node, table), None)
         # A restart may lose commits.
         self.progress.clear()
-
-    @only("heal")
-    def on_mark(self, event: Mark) -> None:
-        self.healed = event.t
 
     # Changes.
 
@@ -151,10 +137,6 @@ class MetaConverges(MetadataLaw):
     def on_append(self, event: Append) -> None:
         """The append may be the delivery of a delayed message."""
         self.changed[DELAYS] = event.t
-
-    @only("final", node=MASTER)
-    def on_audit(self, event: Audit) -> None:
-        self.trimmed = event.lo > 0
 
     def on_persist(self, event: Persist) -> None:
         node, table = event.node, event.f
@@ -208,7 +190,7 @@ class MetaConverges(MetadataLaw):
     def on_table(self, event: Table) -> None:
         if event.node == MASTER and event.f == TOPICS:
             self.named.update(entries(event))
-        if self.healed is not None:
+        if "heal" in self.known.milestones:
             if event.node in self.answered and event.t >= self.answered[event.node][2] + SLACK_NS:
                 self._apply(event.node)
             key = (event.node, event.f)
@@ -218,10 +200,13 @@ class MetaConverges(MetadataLaw):
             self.readings[key] = Reading(event, synced[0] if synced else None, known, failures)
 
     def end(self, last: Event) -> None:
+        final = self.known.audits.final.get(MASTER)
+        # A level skips a delayed message that is gone with the beginning of the master's log, unrecorded.
+        is_trimmed = final is not None and final.read is not None and final.read.lo > 0
         for slave, settings in self.slaves.items():
             for table in STEPS:
                 copy, original = self.readings.get((slave, table)), self.readings.get((MASTER, table))
-                hidden = table == DELAYS and self.trimmed
+                hidden = table == DELAYS and is_trimmed
                 since = None if copy is None or hidden else self._due_since(slave, settings, table, copy)
                 if copy is not None and original is not None and since is not None:
                     self.judge_part(table)
@@ -247,9 +232,8 @@ class MetaConverges(MetadataLaw):
 
     def _due_since(self, slave: str, settings: Settings, table: str, copy: Reading) -> int | None:
         """Since when the slave's table must equal the master's, ns; None if it need not."""
-        quiet = max(
-            self.healed or 0, self.known.disturbed_at(), self.changed[table], self.changed_at.get((slave, table), 0)
-        )
+        changed = max(self.changed[table], self.changed_at.get((slave, table), 0))
+        quiet = max(self.known.milestones["heal"].t, self.known.disturbed_at(), changed)
         if table == OFFSETS:
             # A commit may have no answer to wait for.
             quiet += SLACK_NS

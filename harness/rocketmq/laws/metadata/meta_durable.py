@@ -1,4 +1,4 @@
-"""``meta-durable``: synced tables survive a slave's restart, even after a torn write.
+"""``meta-durable``: synced tables survive a slave restart, even after a torn write.
 
 Checks:
 - After a restart, until the next sync of that table, the slave's tables and its answers to pulls and queries have all
@@ -12,7 +12,7 @@ Abstains when:
 - A disk lied, or the store was replaced.
 - An administrator may have deleted the entry (``meta-atomic-view``).
 - The master restarted: it may have lost the entry.
-Source: ConfigManager.persist and load, MixAll.string2File, SlaveSynchronize.
+Source: ConfigManager.persist and load (X, or its backup X.bak), MixAll.string2File, SlaveSynchronize.
 """
 
 from collections.abc import Iterator
@@ -27,17 +27,16 @@ from ...known.copies import Sighting
 from ...known.metadata import (
     DONE,
     GROUPS,
-    MISSING,
     OFFSETS,
     STEPS,
     TOPICS,
     Name,
     entries,
-    holds,
 )
 from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, CopiesLaw
 
+AFTER = " after its restart"
 FLUSHED_NS = 1_000 * MS
 """The time of a save to reach the disk."""
 
@@ -50,10 +49,7 @@ class Saved(NamedTuple):
 
 
 class MetaDurable(CopiesLaw):
-    id = "meta-durable"
     kind = DURABILITY
-    promise = "Synced tables survive a slave restart, even after a torn write."
-    source = "ConfigManager.persist, ConfigManager.load: X, or its backup X.bak"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
     awaits = {
@@ -186,12 +182,7 @@ class MetaDurable(CopiesLaw):
         node, table = event.node, event.f
         if node not in self.slaves:
             return
-        names = sorted(name for name in self._pending(node) if name[0] == table)
-        if names:
-            self.judged += 1
-        for name in names:
-            if not holds(event, name[1]):
-                self.suspect(event, name, f"{node}'s {table} lack {name[1]} after its restart")
+        self.check_table(event, self._pending(node), AFTER)
         before = self.before.pop((node, table), None)
         if before is not None:
             self._compare(before, event)
@@ -201,12 +192,8 @@ class MetaDurable(CopiesLaw):
     def _compare(self, before: Table, after: Table) -> None:
         self.judged += 1
         if (before.counter, before.stamp) != (after.counter, after.stamp):
-            self.violate(
-                after,
-                f"{after.node}'s {after.f} are of version ({after.counter}, {after.stamp}) after its restart, "
-                f"and were of ({before.counter}, {before.stamp})",
-                since=None,
-            )
+            what = f"{after.node}'s {after.f} are of version ({after.counter}, {after.stamp}){AFTER}"
+            self.violate(after, f"{what}, and were of ({before.counter}, {before.stamp})", since=None)
         found = entries(after)
         lost = sorted(name for name, entry in entries(before).items() if found.get(name) != entry)
         if lost:
@@ -221,19 +208,14 @@ class MetaDurable(CopiesLaw):
     @only("pull", "query", but=NO_SLAVES)
     def on_ok(self, event: Ok) -> None:
         needs = self._needed(event)
-        if needs:
-            self.judged += 1
-            if event.f == "query" and event.queue_offset is None:
-                self._suspect_answer(event, needs[0])
+        self.judged += bool(needs)
+        if needs and event.f == "query" and event.queue_offset is None:
+            what = f"{event.node} answered {event.status}{AFTER}, and had synced {needs[0][1]}"
+            self.suspect(event, needs[0], what)
 
     @only("pull", "query", but=NO_SLAVES)
     def on_fail(self, event: Fail) -> None:
-        needs = self._needed(event)
-        if needs:
-            self.judged += 1
-        for name in needs:
-            if name[0] == MISSING.get(event.status):
-                self._suspect_answer(event, name)
+        self.check_answer(event, self._needed(event), AFTER)
 
     def _pending(self, node: str) -> Iterator[Name]:
         return (name for name, saved in self.pending.get(node, {}).items() if not saved.sighting.is_broken)
@@ -249,6 +231,3 @@ class MetaDurable(CopiesLaw):
         if event.f == "pull":
             needs = ((TOPICS, topic), (GROUPS, call.group or ""))
         return [name for name in self._pending(event.node) if name in needs]
-
-    def _suspect_answer(self, event: Fail | Ok, name: Name) -> None:
-        self.suspect(event, name, f"{event.node} answered {event.status} after its restart, and had synced {name[1]}")

@@ -8,7 +8,7 @@ Checks:
 Abstains when:
 - Both nodes were asked to store the entry, at any time.
 - A promoted slave brings its own tables.
-Source: SlaveSynchronize: a slave only asks.
+Source: SlaveSynchronize.syncAll: a slave only asks.
 """
 
 from ....event_types.client import Invoke
@@ -20,13 +20,9 @@ from .syncing import MetadataLaw
 
 
 class MetaOneWay(MetadataLaw):
-    id = "meta-one-way"
-    promise = "No entry of a slave's tables flows into its master's."
-    source = "SlaveSynchronize.syncAll: a slave only asks"
     needs = frozenset({"config", "invoke", "table"})
 
     def begin(self) -> None:
-        super().begin()
         self.progress: dict[tuple[str, str, int], str] = {}
         """By group, queue and offset of a commit at a slave: the slave."""
         self.named: dict[Name, Invoke] = {}

@@ -1,11 +1,11 @@
-"""``meta-readable``: a node's tables are readable, both in its answers and in its files.
+"""``meta-readable``: a node's tables are readable, in its answers and, with their backups, in its files.
 
 Checks:
 - Each reading of a table. A file counts with its backup, as at a broker's start: one of the two must be whole.
 Abstains when:
 - The store is not the node's own work: a lying disk lost a part of it, or an operator replaced it.
 - The node is down.
-Source: ConfigManager.load, RemotingSerializable.
+Source: ConfigManager.load, RemotingSerializable.decode.
 """
 
 from ...contract import LIED, WIPE
@@ -14,9 +14,6 @@ from ...law import Law
 
 
 class MetaReadable(Law):
-    id = "meta-readable"
-    promise = "A node's tables are readable, in its answers and, with their backups, in its files."
-    source = "ConfigManager.load, RemotingSerializable.decode"
     needs = frozenset({"table", "garbled"})
     ignored_nodes = frozenset()
 

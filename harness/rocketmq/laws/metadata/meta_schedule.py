@@ -1,4 +1,5 @@
-"""``meta-schedule``: a slave fetches topics, consumer offsets, delay offsets and groups, in this order, on schedule.
+"""``meta-schedule``: a slave fetches topics, consumer offsets, delay offsets and groups, in this order, at its
+version's delay and period. A failed step does not stop the others.
 
 An incarnation of a slave has a known master from a name server's answer with one to its registration, until an answer
 without one. A failed registration changes nothing. All times are extended by the slave's pauses.
@@ -16,7 +17,7 @@ Abstains when:
 - For another early round: the last one took longer than the period, or followed a pause; on 5.x, the master was learned
   again.
 - An answer without a master broke the round off.
-Source: BrokerController.handleSlaveSynchronize, SlaveSynchronize.syncAll.
+Source: BrokerController.handleSlaveSynchronize (scheduleAtFixedRate), SlaveSynchronize.syncAll.
 """
 
 from ....event_types.node import UNKNOWN, Crash, Start, Stop
@@ -50,18 +51,11 @@ class Incarnation:
 
 
 class MetaSchedule(MetadataLaw):
-    id = "meta-schedule"
     kind = CONVENTION
-    promise = (
-        "A slave fetches topics, consumer offsets, delay offsets and groups, in this order, at its version's delay and "
-        "period. A failed step does not stop the others."
-    )
-    source = "BrokerController.handleSlaveSynchronize: scheduleAtFixedRate; SlaveSynchronize.syncAll"
     needs = frozenset({"config", "start", "sync", "register"})
     timed = True
 
     def begin(self) -> None:
-        super().begin()
         self.incarnations: dict[str, Incarnation] = {}
 
     # Incarnations.

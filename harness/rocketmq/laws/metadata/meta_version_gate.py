@@ -1,4 +1,5 @@
-"""``meta-version-gate``: a slave applies and saves topics or groups if and only if the data versions differ.
+"""``meta-version-gate``: a slave applies and saves its master's topics or groups if and only if their data versions
+differ.
 
 Checks:
 - A step is not *applied* if nothing has changed since both agreed: the master has not saved (it does at every change)
@@ -14,12 +15,13 @@ Abstains when:
 - The step is the first one of an incarnation.
 - A machine crash or a full disk took the change.
 - Between two syncs: a fault affected the slave since its start, or an administrator ever tried to change it.
-Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.
+Source: SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig, DataVersion.equals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ....event_types.client import Invoke
 from ....event_types.node import Crash, Start, Stop, Wipe
@@ -33,39 +35,31 @@ from ...topology import MASTER, NO_SLAVES
 from .syncing import Agreed, MetadataLaw
 
 
+@dataclass(slots=True, eq=False)
 class Copy:
-    __slots__ = ("agreed", "applied", "caught_up", "late", "newer", "same")
-
-    def __init__(self) -> None:
-        self.agreed: Agreed | None = None
-        self.newer: int | None = None
-        """When the master saved a newer version, ns."""
-        self.applied: Event | None = None
-        """A step with a pending save."""
-        self.late = False
-        self.caught_up = -1
-        """The event (``seq``) of the late save."""
-        self.same: Event | None = None
+    agreed: Agreed | None = None
+    newer: int | None = None
+    """When the master saved a newer version, ns."""
+    applied: Event | None = None
+    """A step with a pending save."""
+    late: bool = False
+    caught_up: int = -1
+    """The event (``seq``) of the late save."""
+    same: Event | None = None
 
 
+@dataclass(slots=True, eq=False)
 class Answered:
-    __slots__ = ("event", "saves")
-
-    def __init__(self, event: Sync) -> None:
-        self.event = event
-        self.saves = 0
+    event: Sync
+    saves: int = 0
 
 
 class MetaVersionGate(MetadataLaw):
-    id = "meta-version-gate"
-    promise = "A slave applies and saves its master's topics or groups if and only if their data versions differ."
-    source = "SlaveSynchronize.syncTopicConfig, syncSubscriptionGroupConfig: dataVersion.equals"
     needs = frozenset({"config", "start", "sync", "persist"})
     timed = True
     awaits = {"sync": EVERY, "invoke": EventFilter(frozenset(CHANGES), but=frozenset(NO_SLAVES))}
 
     def begin(self) -> None:
-        super().begin()
         self.copies: dict[tuple[str, str], Copy] = {}
         self.answers: dict[str, Answered] = {}
         """By slave: the answer that it may still apply."""
@@ -99,22 +93,16 @@ class MetaVersionGate(MetadataLaw):
         if copy.agreed is None or not self.is_unchanged(copy.agreed, event):
             return
         if all(self.known.disturbances.is_unaffected(each, copy.agreed.asked.t) for each in (MASTER, event.node)):
-            self.violate(
-                event,
-                f"{event.node} took over the master's {event.f}, though neither has changed since they agreed",
-                since=copy.agreed.asked.t,
-            )
+            what = f"{event.node} took over the master's {event.f}, though neither has changed since they agreed"
+            self.violate(event, what, since=copy.agreed.asked.t)
 
     def _judge_same(self, copy: Copy, asked: Sync, event: Sync, saves: Sequence[Persist]) -> None:
         self.judged += 1
         copy.same = event
         agreed = copy.agreed.asked.t if copy.agreed is not None else asked.t
         if copy.newer is not None and copy.newer <= asked.t and self.known.disturbances.is_unaffected(MASTER, agreed):
-            self.violate(
-                event,
-                f"{event.node} took its {event.f} for the master's, though those were changed since they agreed",
-                since=agreed,
-            )
+            what = f"{event.node} took its {event.f} for the master's, though those were changed since they agreed"
+            self.violate(event, what, since=agreed)
         if saves and (saves[-1].seq, saves[-1].t) == (event.seq - 1, event.t):
             self._violate_save(event)
 

@@ -6,15 +6,16 @@ a name server it fetches none, and these laws do not apply.
 Source: BrokerController.handleSlaveSynchronize of 4.4.0, 4.9.7 and 5.5.0.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ....event_types.node import Config
+from ....event_types.client import Fail
 from ....history import MS, Event
-from ...event_types.metadata import Sync
+from ...event_types.metadata import Sync, Table
 from ...known.copies import Sighting
-from ...known.metadata import DONE, Name
-from ...law import Law
-from ...settings import Settings, parse, version
+from ...known.metadata import DONE, MISSING, Name, holds
+from ...law import SlaveLaw
+from ...settings import Settings, version
 from ...topology import MASTER
 
 CALL_NS = 3_000 * MS
@@ -52,17 +53,12 @@ class Agreed(NamedTuple):
     done: Sync
 
 
-class MetadataLaw(Law):
+class MetadataLaw(SlaveLaw):
     """Base of laws that apply to slaves which sync: those that know a name server."""
 
-    def begin(self) -> None:
-        self.slaves: dict[str, Settings] = {}
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE" and settings.get("namesrvAddr"):
-            self.slaves[event.node] = settings
-        self.applicable = bool(self.slaves)
+    @property
+    def slaves(self) -> Mapping[str, Settings]:
+        return self.known.copies.syncing
 
     def agreed(self, step: Sync) -> Agreed | None:
         """The agreement that a step's end proves: during it, the copy was the master's table."""
@@ -89,7 +85,6 @@ class CopiesLaw(MetadataLaw):
     """
 
     def begin(self) -> None:
-        super().begin()
         self._suspected: list[tuple[Event, str, Sighting]] = []
 
     def suspect(self, event: Event, name: Name, text: str) -> None:
@@ -98,6 +93,21 @@ class CopiesLaw(MetadataLaw):
             self.violate(event, text, since=None)
         elif name in copies.master:
             self._suspected.append((event, text, copies.master[name]))
+
+    def check_answer(self, event: Fail, needs: list[Name], when: str = "") -> None:
+        """A call that needs these synced entries was refused, perhaps since one is missing."""
+        self.judged += bool(needs)
+        for name in needs:
+            if name[0] == MISSING.get(event.status):
+                self.suspect(event, name, f"{event.node} answered {event.status}{when}, and had synced {name[1]}")
+
+    def check_table(self, event: Table, synced: Iterable[Name], when: str) -> None:
+        """A slave's table must have these entries of all its tables that are its own."""
+        names = sorted(name for name in synced if name[0] == event.f)
+        self.judged += bool(names)
+        for name in names:
+            if not holds(event, name[1]):
+                self.suspect(event, name, f"{event.node}'s {event.f} lack {name[1]}{when}")
 
     def end(self, last: Event) -> None:
         for event, text, sighting in self._suspected:

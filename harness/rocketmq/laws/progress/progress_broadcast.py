@@ -13,9 +13,6 @@ from ...law import Law
 
 
 class ProgressBroadcast(Law):
-    id = "progress-broadcast"
-    promise = "A broadcasting consumer commits to no broker."
-    source = "LocalFileOffsetStore; DefaultMQPushConsumerImpl.pullMessage: commitOffsetEnable"
     needs = frozenset({"consumer", "invoke"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EventFilter(frozenset({"broadcasting"}))}

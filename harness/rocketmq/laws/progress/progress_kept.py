@@ -1,4 +1,5 @@
-"""``progress-kept``: a broker reports the last commit to it as a group's progress, larger or smaller than before.
+"""``progress-kept``: a broker reports as a group's progress the last commit to that broker, larger or smaller than
+before.
 
 Checks:
 - The progress in a broker's answer or table is the last commit that it confirmed, or one in flight beside or after
@@ -7,7 +8,7 @@ Checks:
 Abstains when:
 - The broker was killed or stopped and has confirmed no commit since (see ``progress-persisted``).
 - A machine crash may have damaged the table.
-Source: ConsumerOffsetManager.commitOffset, which overwrites.
+Source: ConsumerOffsetManager.commitOffset, which overwrites, and queryOffset.
 """
 
 from ....history import Event
@@ -16,9 +17,6 @@ from .shown_progress import ShownProgress
 
 
 class ProgressKept(ShownProgress):
-    id = "progress-kept"
-    promise = "A broker reports as a group's progress the last commit to that broker, larger or smaller than before."
-    source = "ConsumerOffsetManager.commitOffset and queryOffset"
     needs = frozenset({"invoke", "ok", "crash", "table"})
 
     def check_shown(self, event: Event) -> None:

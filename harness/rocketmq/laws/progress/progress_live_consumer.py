@@ -13,14 +13,14 @@ Abstains when:
 - For the committed offset: the group is orderly, which waits for locks, or the consumer sends messages back, which
   delays its commits.
 - offsetCheckInSlave is set (not applicable): a slave that lags sends consumers back.
-Source: RemoteBrokerOffsetStore, MQClientInstance.persistAllConsumerOffset (every 5 s).
+Source: ProcessQueue; RemoteBrokerOffsetStore.persistAll, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
 
 from ....event_types.client import Assign, Consumer, Deliver
 from ....history import MS, Event
-from ....judging.law import EventFilter
 from ...known.consumed import Assignment
 from ...known.consumption import COMMIT_NS
+from ...law import MASTER_ENDS
 from ...topology import MASTER
 from ..delivery.never_moved import NeverMoved
 from .shown_progress import ShownProgress
@@ -31,14 +31,8 @@ TARGETS = (MASTER, f"client-{MASTER}")
 
 
 class ProgressLiveConsumer(NeverMoved, ShownProgress):
-    id = "progress-live-consumer"
-    promise = (
-        "A consumer that outlives the master's loss and return neither skips nor repeats messages, and the master's "
-        "committed offset reaches its own."
-    )
-    source = "ProcessQueue; RemoteBrokerOffsetStore.persistAll"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "crash", "start"})
-    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
+    awaits = MASTER_ENDS
     timed = True
 
     def begin(self) -> None:
@@ -56,16 +50,14 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
     def on_deliver(self, event: Deliver) -> None:
         held = self._tested(event.process, event.queue)
         known = self.known.consumption
-        if held is None or event.queue_offset is None or known.lost_from is not None or known.expired:
+        if held is None or event.queue_offset is None or known.lost_from is not None or self.known.stores.expired:
             return
         self.judged += 1
         passes = held.consumed.reader in known.tags and event.queue_offset > held.next
         if event.queue_offset != held.next and not passes:
             how = "skipped from" if event.queue_offset > held.next else "went back from"
-            self.violate(
-                event, f"{held.group} outlived the master's loss, and {how} {held.next} to {event.queue_offset} "
-                f"in {event.queue}", since=None
-            )  # fmt: skip
+            where = f"{held.next} to {event.queue_offset} in {event.queue}"
+            self.violate(event, f"{held.group} outlived the master's loss, and {how} {where}", since=None)
 
     def _tested(self, process: int | None, queue: str) -> Assignment | None:
         held = self.known.consumption.assignments.get((process, queue))
@@ -83,10 +75,9 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
             if stood is not None:
                 self.judged += 1
                 if seen.seen < stood:
-                    self.violate(
-                        event, f"{seen.group} stood at {stood} of {seen.queue} {REPORT_NS / MS:.0f} ms ago; the "
-                        f"master, back since {(event.t - started) / MS:.0f} ms, reports {seen.shown()}", since=since
-                    )  # fmt: skip
+                    what = f"{seen.group} stood at {stood} of {seen.queue} {REPORT_NS / MS:.0f} ms ago"
+                    back = f"the master, back since {(event.t - started) / MS:.0f} ms"
+                    self.violate(event, f"{what}; {back}, reports {seen.shown()}", since=since)
 
     def _offset_at(self, group: str, queue: str, since: int) -> int | None:
         """Offset of the group's only consumer of a queue at a time; None if it need not have committed it since."""

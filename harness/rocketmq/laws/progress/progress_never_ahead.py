@@ -1,5 +1,5 @@
-"""``progress-never-ahead``: no commit is above the offsets that its group was given, and no broker's progress is above
-every commit.
+"""``progress-never-ahead``: no commit is above the offsets that its group was given, and no broker reports progress
+above every commit.
 
 Checks:
 - Each commit is at most the highest offset that the group had received before: in answers to pulls, by deliveries, or
@@ -7,7 +7,7 @@ Checks:
 - The progress in a broker's answer or table is at most the group's highest commit.
 Abstains when:
 - No consumer of the history has consumed the queue.
-Source: RemoteBrokerOffsetStore, ConsumerOffsetManager.
+Source: ProcessQueue.removeMessage; RemoteBrokerOffsetStore, ConsumerOffsetManager.
 """
 
 from ....event_types.client import Invoke, Ok
@@ -19,11 +19,6 @@ from ...law import Law
 
 
 class ProgressNeverAhead(Law):
-    id = "progress-never-ahead"
-    promise = (
-        "No commit is above the offsets that its group was given, and no broker reports progress above every commit."
-    )
-    source = "ProcessQueue.removeMessage; ConsumerOffsetManager"
     needs = frozenset({"invoke", "ok", "assign"})
 
     @only("commit", node=PAIR)
@@ -33,10 +28,8 @@ class ProgressNeverAhead(Law):
             return
         self.judged += 1
         if (event.queue_offset or 0) > consumed.given:
-            self.violate(
-                event, f"{event.group} commits {event.queue_offset} of {event.queue}, and was given "
-                f"{consumed.given} at most"
-            )  # fmt: skip
+            what = f"{event.group} commits {event.queue_offset} of {event.queue}"
+            self.violate(event, f"{what}, and was given {consumed.given} at most")
 
     @only("query", node=PAIR)
     def on_ok(self, event: Ok) -> None:

@@ -1,4 +1,4 @@
-"""``progress-on-pull``: a master stores a commit that a pull carries, a slave never does.
+"""``progress-on-pull``: a commit that a pull carries is stored by a master, never by a slave.
 
 Checks:
 - If a pull carried the last commit that the master confirmed, the progress in its answer or table is this commit, or
@@ -7,7 +7,7 @@ Checks:
 Abstains when:
 - The master went down since (see ``progress-persisted``).
 - The pull was refused: it may have committed or not.
-Source: PullMessageProcessor (hasCommitOffsetFlag, brokerRole).
+Source: PullMessageProcessor.processRequest (hasCommitOffsetFlag, brokerRole).
 """
 
 from ....history import Event
@@ -16,9 +16,6 @@ from .shown_progress import ShownProgress
 
 
 class ProgressOnPull(ShownProgress):
-    id = "progress-on-pull"
-    promise = "A commit that a pull carries is stored by a master, never by a slave."
-    source = "PullMessageProcessor.processRequest"
     needs = frozenset({"invoke", "ok", "table"})
 
     def check_shown(self, event: Event) -> None:
@@ -31,10 +28,8 @@ class ProgressOnPull(ShownProgress):
                 self.judged += 1
                 if not each.is_possible():
                     allowed = " or ".join(map(str, sorted(each.possible)))
-                    self.violate(
-                        event, f"a pull carried {each.group}'s progress in {each.queue} to the master: {allowed}, and "
-                        f"its table has {each.shown()}"
-                    )  # fmt: skip
+                    what = f"a pull carried {each.group}'s progress in {each.queue} to the master: {allowed}"
+                    self.violate(event, f"{what}, and its table has {each.shown()}")
 
     def _check_slave(self, event: Event, node: str) -> None:
         known = self.known.consumption

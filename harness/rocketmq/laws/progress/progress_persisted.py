@@ -10,23 +10,21 @@ Abstains when:
 - The machine lost power, and the broker does not flush its tables; otherwise the last write that the disk certainly
   had counts.
 - The store was replaced.
-Source: BrokerController (consumerOffsetManager.persist), ConfigManager.
+Source: BrokerController.initialize (consumerOffsetManager.persist every flushConsumerOffsetInterval), ConfigManager.
 """
 
 from ....history import Event
-from ....judging.law import DURABILITY, EventFilter
+from ....judging.law import DURABILITY
 from ...known.registers import NONE
+from ...law import MASTER_ENDS
 from ...topology import MASTER
 from .shown_progress import ShownProgress
 
 
 class ProgressPersisted(ShownProgress):
-    id = "progress-persisted"
     kind = DURABILITY
-    promise = "A commit older than the persist period survives kill -9 of the master."
-    source = "BrokerController.initialize: consumerOffsetManager.persist every flushConsumerOffsetInterval"
     needs = frozenset({"invoke", "ok", "crash", "table"})
-    awaits = dict.fromkeys(("crash", "stop"), EventFilter(nodes=frozenset((MASTER,))))
+    awaits = MASTER_ENDS
 
     def check_shown(self, event: Event) -> None:
         if event.node != MASTER:
@@ -37,7 +35,5 @@ class ProgressPersisted(ShownProgress):
             self.judged += 1
             if not each.is_possible():
                 written = " or ".join(map(str, sorted(each.possible)))
-                self.violate(
-                    event, f"{each.group} had committed {written} of {each.queue} long enough before the master went "
-                    f"down; it came back with {each.shown()}"
-                )  # fmt: skip
+                what = f"{each.group} had committed {written} of {each.queue} long enough before the master went down"
+                self.violate(event, f"{what}; it came back with {each.shown()}")

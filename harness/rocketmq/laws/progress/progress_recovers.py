@@ -9,7 +9,7 @@ Abstains when:
 - A slave answers (see ``deliver-at-least-once``), or the consumer chooses, as no broker has progress of the group.
 - The master lost a part of its log, or its table in a power loss; a log lost its oldest files.
 - offsetCheckInSlave is set (not applicable).
-Source: ConsumerOffsetManager, SlaveSynchronize.
+Source: ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it.
 """
 
 from ....event_types.client import Assign
@@ -20,11 +20,6 @@ from ..delivery.never_moved import NeverMoved
 
 
 class ProgressRecovers(NeverMoved):
-    id = "progress-recovers"
-    promise = (
-        "When the master returns, no group skips a message, and it repeats at most progress that only a slave had."
-    )
-    source = "ConsumerOffsetManager of the master; SlaveSynchronize never brings a slave's offsets to it"
     needs = frozenset({"invoke", "ok", "deliver", "assign", "start", "crash"})
 
     def begin(self) -> None:
@@ -41,7 +36,7 @@ class ProgressRecovers(NeverMoved):
         if before == ended or consumed is None or answer is None or answer.node != MASTER or answer.offset is None:
             return
         self.taken[key] = ended
-        if known.lost_from is not None or known.expired:
+        if known.lost_from is not None or self.known.stores.expired:
             return
         self.judged += 1
         what = f"the master is back, and {event.group} resumes {event.queue} at {start}"

@@ -10,7 +10,8 @@ Checks:
 Abstains when:
 - The consumer is broadcasting; for missing commits also orderly, as only a master gives locks.
 - The route may be wrong: its content is not checked.
-Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker, MQClientInstance, PullAPIWrapper.pullKernelImpl.
+Source: RemoteBrokerOffsetStore.updateConsumeOffsetToBroker (id 0, or any broker of the name after a route refresh),
+MQClientInstance, PullAPIWrapper.pullKernelImpl.
 """
 
 from ....event_types.client import Assign, Consumer, Deliver, Invoke, Route
@@ -29,9 +30,6 @@ ProcessQueue = tuple[int | None, str]
 
 
 class ProgressToMaster(Law):
-    id = "progress-to-master"
-    promise = "A consumer commits to the master while its route names one, and to a slave while it does not."
-    source = "RemoteBrokerOffsetStore: id 0, or any broker of the name after a route refresh"
     needs = frozenset({"invoke", "deliver", "consumer", "route"})
     timed = True
 
@@ -99,10 +97,8 @@ class ProgressToMaster(Law):
             self.judged += 1
         if now.t - since > SILENT_NS:
             del self.active_at[key]
-            self.violate(
-                now, f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing; its route "
-                f"names {', '.join(route.nodes.values())}", since=since
-            )  # fmt: skip
+            what = f"{held.group} held {key[1]} for {(now.t - since) / MS:.0f} ms and committed nothing"
+            self.violate(now, f"{what}; its route names {', '.join(route.nodes.values())}", since=since)
 
     @only(node=(None, *PAIR))
     def on_assign(self, event: Assign) -> None:

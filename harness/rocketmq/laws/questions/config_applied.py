@@ -20,9 +20,6 @@ from ...law import Law
 
 
 class ConfigApplied(Law):
-    id = "config-applied"
-    promise = "A broker serves no call that its administrators' settings forbid."
-    source = "PullMessageProcessor.processRequest, AbstractSendMessageProcessor.msgCheck"
     needs = frozenset({"invoke", "ok"})
     awaits = {"invoke": EventFilter(frozenset(CHANGES))}
 

@@ -1,4 +1,5 @@
-"""``conversation-answered``: brokers and name servers serve a peer by its last request, and forget one that leaves.
+"""``conversation-answered``: brokers and name servers serve a client or broker by its last request, and forget one that
+leaves.
 
 Conformance conversations follow a trial, with the reference's brokers and a simulated name server: as consumer,
 producer, lock holders or registering pair; with a simulated master also about messages, progress and administration.
@@ -24,9 +25,6 @@ from .asked import SILENT
 
 
 class ConversationAnswered(Law):
-    id = "conversation-answered"
-    promise = "Brokers and name servers serve a client or broker by its last request, and forget one that leaves."
-    source = "ClientManageProcessor; ConsumerManager; RebalanceLockManager; RouteInfoManager"
     needs = frozenset({"conversation"})
 
     def on_conversation(self, event: Conversation) -> None:

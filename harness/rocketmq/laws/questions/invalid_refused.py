@@ -1,4 +1,4 @@
-"""``invalid-refused``: an invalid request is refused, with a code that names the reason.
+"""``invalid-refused``: an invalid request is refused with a code that names the reason.
 
 Checks:
 - The answer to each invalid request, sent to brokers and a simulated name server at a trial's end, is one that
@@ -22,9 +22,6 @@ FORBIDS = frozenset({"NO_PERMISSION", "TOPIC_NOT_EXIST"})
 
 
 class InvalidRefused(Law):
-    id = "invalid-refused"
-    promise = "An invalid request is refused with a code that names the reason."
-    source = "SendMessageProcessor; PullMessageProcessor; AdminBrokerProcessor; TopicValidator"
     needs = frozenset({"invalid"})
 
     def on_invalid(self, event: Invalid) -> None:

@@ -20,9 +20,6 @@ from .asked import Asked, named
 
 
 class QueryById(Asked):
-    id = "query-by-id"
-    promise = "A message's id leads to this message, and an offset at which none begins leads to none."
-    source = "QueryMessageProcessor.viewMessageById; DefaultMessageStore.selectOneMessageByOffset"
     needs = frozenset({"answer", "record", "audit"})
     subjects = frozenset({"id"})
     awaits = {"answer": EventFilter(subjects)}

@@ -30,9 +30,6 @@ ROUNDED_MS = 999
 
 
 class QueryByKey(Asked):
-    id = "query-by-key"
-    promise = "A query by key finds exactly the messages of the topic that have the key, each once."
-    source = "QueryMessageProcessor.queryMessage; DefaultMessageStore.queryMessage"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"key"})
     awaits = {"answer": EventFilter(subjects)}

@@ -22,10 +22,7 @@ BROKERS_CHOICE = (("brokerIP2", ""), ("haMasterAddress", ""), ("inSyncReplicas",
 
 
 class QueryConfig(Law):
-    id = "query-config"
     kind = CONVENTION
-    promise = "A broker runs with the settings that it was given."
-    source = "AdminBrokerProcessor.getBrokerConfig, Configuration.getAllConfigsFormatString"
     needs = frozenset({"config", "answer"})
 
     def begin(self) -> None:

@@ -28,26 +28,20 @@ FORGOTTEN_NS = 120_000 * MS + 2 * 10_000 * MS
 
 
 class QueryMembers(Law):
-    id = "query-members"
-    promise = "A broker names the running consumers of a group, and forgets those that left within two minutes."
-    source = "ConsumerManager; MQClientInstance.sendHeartbeatToAllBrokerWithLock"
     needs = frozenset({"answer", "consumer", "route"})
     awaits = {"consumer": EVERY, "answer": EventFilter(frozenset({"members"}))}
     timed = True
 
     def begin(self) -> None:
-        self.running: dict[int, tuple[str, int]] = {}
         self.left: list[tuple[str, int]] = []
-        self.routed_since: dict[tuple[int, str], int] = {}
+        self.routed_since: dict[tuple[int | None, str], int] = {}
 
     def on_consumer(self, event: Consumer) -> None:
-        if event.status == "on":
-            self.running[event.process] = event.group, event.t
-        elif self.running.pop(event.process, None) is not None:
+        if event.status != "on" and event.process in self.known.consumption.consumers:
             self.left.append((event.group, event.t))
 
     def on_route(self, event: Route) -> None:
-        if event.process not in self.running:
+        if event.process not in self.known.consumption.consumers:
             return
         nodes = set(map(str, payload(event.detail).values())) if event.status == "found" else set()
         for process, node in [key for key in self.routed_since if key[0] == event.process]:
@@ -61,7 +55,8 @@ class QueryMembers(Law):
         if event.status in NOT_ANSWERED:
             return
         named = len(set(json.loads(event.detail or "[]"))) if event.status == "PUT_OK" else 0
-        running = [(process, since) for process, (group, since) in self.running.items() if group == event.group]
+        members = self.known.consumption.consumers.items()
+        running = [(process, each.since) for process, each in members if each.group == event.group]
         due = [each for each in running if self._must_be_named(event, *each)]
         most = len(running) + sum(group == event.group and event.t - t < FORGOTTEN_NS for group, t in self.left)
         self.judged += 1
@@ -70,7 +65,7 @@ class QueryMembers(Law):
             who = f"{event.node} names {named} consumers of {event.group}"
             self.violate(event, f"{who}; {allowed} should be known there", since=event.t - FORGOTTEN_NS)
 
-    def _must_be_named(self, event: Event, process: int, since: int) -> bool:
+    def _must_be_named(self, event: Event, process: int | None, since: int) -> bool:
         """Whether a heartbeat of the consumer must have arrived."""
         disturbances, routed = self.known.disturbances, self.routed_since.get((process, event.node or ""))
         if routed is None or any(disturbances.is_unavailable(node) for node in self.known.up):

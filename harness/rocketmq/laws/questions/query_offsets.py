@@ -25,9 +25,6 @@ from .asked import Asked, named
 
 
 class QueryOffsets(Asked):
-    id = "query-offsets"
-    promise = "A queue's offsets, by position or by time, are those of its records."
-    source = "DefaultMessageStore.getOffsetInQueueByTime, getMaxOffsetInQueue, getMinOffsetInQueue"
     needs = frozenset({"answer", "record", "audit", "entries"})
     subjects = frozenset({"time", "max", "min", "earliest", "newcomer"})
     awaits = {"answer": EventFilter(subjects)}

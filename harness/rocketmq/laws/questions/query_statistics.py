@@ -29,10 +29,7 @@ TABLE_CHANGE_NS = 1_000 * MS
 
 
 class QueryStatistics(Asked):
-    id = "query-statistics"
     kind = CONVENTION
-    promise = "A broker's statistics of itself, a topic and a group follow from its log and its tables."
-    source = "AdminBrokerProcessor.getBrokerRuntimeInfo, getTopicStatsInfo, getConsumeStats"
     needs = frozenset({"answer", "record", "audit", "entries"})
     timed = True
     subjects = frozenset({"runtime", "topic", "group"})
@@ -125,8 +122,5 @@ class QueryStatistics(Asked):
         self.judged += 1
         if found not in due:
             right = " or ".join(map(str, sorted(due)))
-            self.violate(
-                event,
-                f"{event.node} reports {what}: {found}; by its log and tables it is {right}",
-                event.t - TABLE_CHANGE_NS,
-            )
+            text = f"{event.node} reports {what}: {found}; by its log and tables it is {right}"
+            self.violate(event, text, event.t - TABLE_CHANGE_NS)

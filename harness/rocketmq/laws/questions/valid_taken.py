@@ -20,8 +20,7 @@ from ....event_types.client import SENDS, Fail, Invoke, Ok, Try
 from ....history import MS, digest
 from ....judging.law import only
 from ....texts.content import LARGE, payload
-from ...event_types.metadata import Persist
-from ...known.metadata import CHANGES
+from ...known.metadata import CHANGES, GROUPS, TOPICS
 from ...law import Law
 from ...settings import creates_groups, creates_topics
 from ..acks.ack_refused_is_absent import leaves_open
@@ -46,15 +45,10 @@ BUSY = ("busy", "flow control")
 
 
 class ValidTaken(Law):
-    id = "valid-taken"
-    promise = "A healthy master refuses no valid request of a client."
-    source = "SendMessageProcessor; PullMessageProcessor; ConsumerManageProcessor; AdminBrokerProcessor"
     needs = frozenset({"config", "invoke", "ok", "fail"})
 
     def begin(self) -> None:
         self.changed: set[str] = set()
-        self.written: set[str] = set()
-        """Brokers that wrote topics or groups, perhaps after an unrecorded deletion."""
         self.sent_to: set[str] = set()
 
     @only(*CHANGES)
@@ -91,10 +85,6 @@ class ValidTaken(Law):
     @only("fail")
     def on_try(self, event: Try) -> None:
         self.on_fail(event)
-
-    @only("topics", "groups")
-    def on_persist(self, event: Persist) -> None:
-        self.written.add(event.node)
 
     def _judge(self, event: Fail | Try, began: int, illegal: tuple[str, ...]) -> None:
         status = event.status or ""
@@ -141,7 +131,9 @@ class ValidTaken(Law):
             if status == NO_TOPIC and topic not in self.sent_to and not creates_topics(settings):
                 return True
             names = {topic, event.group or "", event.message or ""}
-            may_be_gone = event.node in self.written or self.known.stores.may_lack_files(event.node)
+            # A broker saves its topics or groups, perhaps after an unrecorded deletion.
+            is_saved = any(self.known.tables.saved(event.node, each) for each in (TOPICS, GROUPS))
+            may_be_gone = is_saved or self.known.stores.may_lack_files(event.node)
             if status == NO_PERMISSION and not self.known.is_a_black_box(event.node):
                 # The history has all administrators, and a name that is missing takes no permission away.
                 return False

@@ -3,8 +3,8 @@
 Checks:
 - Each answered send that such a report would cover: PUT_OK needs a valid report of the message's end by a slave, or by
   a rogue peer (``ack-replicated`` counts those).
-Source: the check that RocketMQ 4.9.3 added to HAConnection for later reports, extended to first ones (any TCP peer
-could acknowledge).
+Source: the check that RocketMQ 4.9.3 added to HAConnection.ReadSocketService for later reports, extended to first ones
+(any TCP peer could acknowledge); apache/rocketmq issues 1155 and 3015.
 """
 
 from ....event_types.client import Ok
@@ -13,9 +13,6 @@ from ...law import Law
 
 
 class HaAckIdentity(Law):
-    id = "ha-ack-identity"
-    promise = "No acknowledgement rests on a report above the master's own log end."
-    source = "HAConnection.ReadSocketService; apache/rocketmq issues 1155 and 3015"
     needs = frozenset({"append", "report", "ok"})
 
     @only("send")
@@ -27,8 +24,5 @@ class HaAckIdentity(Law):
             return
         self.judged += 1
         if event.status == "PUT_OK" and not known.is_covered(event) and not known.rests_on_rogues(event):
-            self.violate(
-                event,
-                f"{event.message} ending at {event.hi} was acknowledged; only a report of {known.ahead}, above the "
-                "master's log end, covers it",
-            )
+            report = f"a report of {known.ahead}, above the master's log end"
+            self.violate(event, f"{event.message} ending at {event.hi} was acknowledged; only {report}, covers it")

@@ -1,4 +1,5 @@
-"""``ha-address-source``: a slave finds its master by haMasterAddress if set, else by the address that it registered.
+"""``ha-address-source``: a broker registers brokerIP2 and its HA port. A slave's HA address is haMasterAddress if set,
+else the name server's answer; without either the slave opens no HA connection, and still serves pulls.
 
 Checks:
 - A broker registers brokerIP2 (brokerIP1 if unset) with its HA port: haListenPort from 5.1.1 on, else listenPort + 1.
@@ -14,51 +15,37 @@ Abstains when:
 - For the first: the history does not have the broker's addresses.
 - For connects: it is not the incarnation's first (see ``live-converges``).
 - A name server no longer confirms the address: the slave may keep or drop it.
-Source: BrokerController.start, getHAServerAddr and registerBrokerAll (updateMasterHAServerAddrPeriodically),
-BrokerStartup, HAService.HAClient.connectMaster.
+Source: BrokerController.start, getHAServerAddr and registerBrokerAll (updateHaMasterAddress,
+updateMasterHAServerAddrPeriodically), BrokerStartup, HAService.HAClient.connectMaster.
 """
 
 from ....event_types.client import Fail, Ok
-from ....event_types.node import Config, Start
+from ....event_types.node import Start
 from ....history import MS, Event
-from ... import topology
 from ...event_types.ha import Connect
 from ...event_types.metadata import Register
 from ...known.circumstances import EARLIER_INCARNATION
 from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import registration_answer
-from ...law import Law
-from ...settings import Settings, parse, refuses_reads, registered_address
-from ...topology import MASTER, ROGUE
+from ...law import SlaveLaw
+from ...settings import refuses_reads, registered_address
+from ...topology import MASTER, ROGUE, ha_link
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 """The HA client's wait between two attempts, its timeout, and a poll."""
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", "SYSTEM_BUSY"})
 
 
-class HaAddressSource(Law):
-    id = "ha-address-source"
-    promise = (
-        "A broker registers brokerIP2 and its HA port. A slave's HA address is haMasterAddress if set, else the name "
-        "server's answer; without either the slave opens no HA connection, and still serves pulls."
-    )
-    source = "BrokerController.registerBrokerAll: updateHaMasterAddress; HAService.HAClient.connectMaster"
+class HaAddressSource(SlaveLaw):
     needs = frozenset({"config", "start", "connect"})
     timed = True
 
     def begin(self) -> None:
-        self.slaves: dict[str, Settings] = {}
         self.addressed: set[str] = set()
         self.ever_addressed: set[str] = set()
         """Slaves that had an address in their present incarnation."""
         self.connected: set[str] = set()
         self.pending = Deadlines[str](self, self._late)
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE":
-            self.slaves[event.node] = settings
-        self.applicable = bool(self.slaves)
 
     def on_start(self, event: Start) -> None:
         """A slave takes haMasterAddress; an addressed slave can now reach the master."""
@@ -117,7 +104,7 @@ class HaAddressSource(Law):
             self._expect_connect(node, event)
 
     def _expect_connect(self, node: str, event: Event) -> None:
-        targets = MASTER, node, _link(node)
+        targets = MASTER, node, ha_link(node)
         if not self.known.disturbances.is_disturbed(*targets):
             self.pending.begin(node, event.t, CONNECT_NS + self.known.healthy_ns, *targets)
 
@@ -151,9 +138,5 @@ class HaAddressSource(Law):
         return is_alone and not self.abstains(event, EARLIER_INCARNATION)
 
     def end(self, last: Event) -> None:
-        self.pending.report_missed(last)
+        super().end(last)
         self.judged += sum(node in self.known.up and node not in self.connected for node in self.slaves)
-
-
-def _link(slave: str) -> str:
-    return topology.HA_LINKS[topology.SLAVES.index(slave)] if slave in topology.SLAVES else ""

@@ -9,7 +9,7 @@ Abstains when:
 - The slave gets its master's address from a name server.
 - An operator has promoted the slave.
 - The slave must not replicate (another ``mappedFileSizeCommitLog``), or heartbeats are too rare to keep a connection.
-Source: RocketMQ has no limit on HA connections; the reference has, see docs/decisions/0010.
+Source: HAService.AcceptSocketService, which refuses nobody; the reference has a limit, see docs/decisions/0010.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from ...event_types.ha import Close, Connect, Report
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 from ...settings import can_replicate
-from ...topology import HA_LINKS, MASTER, ROGUE, SLAVES
+from ...topology import MASTER, ROGUE, SLAVES, ha_link
 from ..liveness.live_newcomers import is_crowd
 
 RECONNECT_MS = 5_000
@@ -35,9 +35,6 @@ def is_crowded(faults: Iterable[Fault]) -> bool:
 
 
 class HaAdmitsSlave(Law):
-    id = "ha-admits-slave"
-    promise = "The master receives a slave's report in time, however many rogue peers crowd the HA port."
-    source = "HAService.AcceptSocketService, which refuses nobody"
     needs = frozenset({"config", "start", "connect", "close", "report", "fault"})
     awaits = {"connect": EventFilter(nodes=frozenset({ROGUE}))}
     timed = True
@@ -95,8 +92,7 @@ class HaAdmitsSlave(Law):
             for slave in sorted(up.intersection(SLAVES) - set(self.due)):
                 if not self._has_reported(slave, closing) and self._is_configured(slave):
                     bound = (RECONNECT_MS + self.known.setting(slave, "haSendHeartbeatInterval") + SLACK_MS) * MS
-                    link = HA_LINKS[SLAVES.index(slave)]
-                    self.due.begin(slave, t, bound + self.known.healthy_ns, slave, MASTER, link)
+                    self.due.begin(slave, t, bound + self.known.healthy_ns, slave, MASTER, ha_link(slave))
 
     def _has_reported(self, slave: str, closing: str) -> bool:
         """Whether the last connection on which the present incarnation reported is open, and is not the closing one."""

@@ -25,10 +25,7 @@ from ...topology import MASTER, NO_SLAVES
 
 
 class HaAppendsFrames(Law):
-    id = "ha-appends-frames"
     kind = DURABILITY
-    promise = "A slave appends exactly the bodies of the complete frames that it received, all of them, in order."
-    source = "HAService.HAClient.dispatchReadRequest"
     # Only traced processes record flushes.
     needs = frozenset({"append", "flush", "frame", "close"})
     timed = True
@@ -66,11 +63,8 @@ class HaAppendsFrames(Law):
             return
         frame = received.popleft()
         if frame.digest != event.digest:
-            self.violate(
-                event,
-                f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} carried",
-                since=None,
-            )
+            what = f"{node} appended other bytes as [{event.lo}, {event.hi}) than {frame.link} carried"
+            self.violate(event, what, since=None)
 
     @only(but=NO_SLAVES)
     def on_close(self, event: Close) -> None:

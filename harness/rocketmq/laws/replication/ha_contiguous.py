@@ -1,4 +1,4 @@
-"""``ha-contiguous``: a connection carries one contiguous range of the master's log.
+"""``ha-contiguous``: frames of a connection follow each other without gap or overlap, and their bytes are the master's.
 
 Checks:
 - Each frame, heartbeats included, starts where the last one ended.
@@ -15,23 +15,18 @@ from ...topology import MASTER
 
 
 class HaContiguous(Law):
-    id = "ha-contiguous"
-    promise = "Frames of a connection follow each other without gap or overlap, and their bytes are the master's."
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame"})
 
     def begin(self) -> None:
-        self.next: dict[str | None, int | None] = {}
         self.pushed: Event | None = None
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        expected = self.next.get(event.link)
-        if expected is not None:
+        link = self.known.links.get(event.link)
+        if link is not None and link.sent is not None:
             self.judged += 1
-            if event.lo != expected:
-                self.violate(event, f"{event.link}: a frame starts at {event.lo}, the last one ended at {expected}")
-        self.next[event.link] = event.hi
+            if event.lo != link.sent:
+                self.violate(event, f"{event.link}: a frame starts at {event.lo}, the last one ended at {link.sent}")
         self.pushed = event
 
     def on_source(self, event: Source) -> None:

@@ -9,7 +9,7 @@ Checks:
 - The master reports no slave whose offset lies within its log.
 Abstains when:
 - The master has already written past the slave's end: the divergence cannot be detected.
-Source: HAConnection.ReadSocketService.
+Source: HAConnection.ReadSocketService; apache/rocketmq issue 3349.
 """
 
 from ....event_types.client import Ok
@@ -22,11 +22,6 @@ from ...topology import MASTER
 
 
 class HaDivergenceRefused(Law):
-    id = "ha-divergence-refused"
-    promise = (
-        "A slave whose first report is above the master's log end gets no data, acknowledges nothing, and is reported."
-    )
-    source = "HAConnection.ReadSocketService; apache/rocketmq issue 3349"
     needs = frozenset({"append", "report", "frame"})
     timed = True
 
@@ -41,11 +36,8 @@ class HaDivergenceRefused(Law):
             self.reported.add(event.link)
         start, offset = self.known.logs.starts.get(MASTER, 0), event.reported
         if event.master_end is not None and start <= offset <= event.master_end:
-            self.violate(
-                event,
-                f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.master_end}]",
-                since=None,
-            )
+            what = f"{event.link}: refused at {offset}, which lies in the master's log [{start}, {event.master_end}]"
+            self.violate(event, what, since=None)
 
     @only("send")
     def on_ok(self, event: Ok) -> None:
@@ -70,9 +62,5 @@ class HaDivergenceRefused(Law):
             # Whether the peer left, was dropped or is still there: the master must have reported it.
             is_due = link.closed is not None or (link.open and link.incarnation == self.known.logs.incarnation)
             if "diverged" in self.known.observes and is_due and label not in self.reported:
-                self.violate(
-                    report,
-                    f"{label}: the master did not report that the slave, at {report.hi}, is ahead of the master",
-                    since=report.t,
-                    until=last.t if link.closed is None else link.closed,
-                )
+                text = f"{label}: the master did not report that the slave, at {report.hi}, is ahead of the master"
+                self.violate(report, text, since=report.t, until=last.t if link.closed is None else link.closed)

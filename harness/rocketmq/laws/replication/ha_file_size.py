@@ -1,4 +1,4 @@
-"""``ha-file-size``: a slave whose mappedFileSizeCommitLog differs from its master's stops copying and stores nothing
+"""``ha-file-size``: a slave whose log files differ in size from its master's stops copying and stores nothing
 unreadable.
 
 The protocol does not transmit this size, so the slave detects it when a frame does not fit its files.
@@ -9,7 +9,7 @@ Checks:
 Abstains when:
 - The sizes are equal.
 - The slave diverged, and cannot find the boundaries of its records.
-Source: MappedFileQueue.rollNextFile; RocketMQ does not detect this.
+Source: MappedFileQueue.rollNextFile; HAService.HAClient, which stores every frame. RocketMQ does not detect this.
 """
 
 from ....history import MS
@@ -18,15 +18,12 @@ from ...event_types.ha import Close, Connect
 from ...event_types.log import Audit
 from ...law import Law
 from ...settings import HOUSEKEEPING
-from ...topology import HA_LINKS, MASTER, SLAVES
+from ...topology import MASTER, SLAVES, ha_link
 
 SETTING = "mappedFileSizeCommitLog"
 
 
 class HaFileSize(Law):
-    id = "ha-file-size"
-    promise = "A slave whose log files differ in size from its master's stops copying and stores nothing unreadable."
-    source = "MappedFileQueue; HAService.HAClient stores every frame"
     needs = frozenset({"config", "start", "connect", "close", "audit"})
     timed = True
 
@@ -44,12 +41,9 @@ class HaFileSize(Law):
         self.opened[event.link] = event.t
         closed = self.stopped.get((slave, self.known.nodes.ended(slave)))
         if closed is not None and slave not in self.known.logs.diverged:
-            self.violate(
-                event,
-                f"{slave} connects again after it closed {closed}: its {SETTING} is "
-                f"{self.known.setting(slave, SETTING)}, the master's {self.known.setting(MASTER, SETTING)}",
-                since=None,
-            )
+            own, masters = self.known.setting(slave, SETTING), self.known.setting(MASTER, SETTING)
+            what = f"{slave} connects again after it closed {closed}"
+            self.violate(event, f"{what}: its {SETTING} is {own}, the master's {masters}", since=None)
 
     @only(node=SLAVES)
     def on_close(self, event: Close) -> None:
@@ -59,7 +53,7 @@ class HaFileSize(Law):
         # A silent master is another reason: because of a fault, or a refused first report.
         if event.t - began >= self.known.setting(slave, HOUSEKEEPING) * MS:
             return
-        if self.known.disturbances.is_undisturbed(began, slave, MASTER, HA_LINKS[SLAVES.index(slave)]):
+        if self.known.disturbances.is_undisturbed(began, slave, MASTER, ha_link(slave)):
             self.stopped.setdefault((slave, self.known.nodes.ended(slave)), event.link)
 
     @only(node=SLAVES)

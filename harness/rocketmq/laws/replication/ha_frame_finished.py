@@ -1,4 +1,4 @@
-"""``ha-frame-finished``: once the first byte of a frame is sent, exactly the rest of this frame follows before anything
+"""``ha-frame-finished``: once a frame's first byte is sent, exactly the rest of that frame follows before anything
 else.
 
 Checks:
@@ -10,6 +10,8 @@ Abstains when:
 - The frame was sent whole (see ``ha-contiguous``).
 Source: HAConnection.WriteSocketService, lastWriteOver.
 """
+
+from dataclasses import dataclass
 
 from ....history import MS, Event
 from ....judging.law import EventFilter, only
@@ -23,22 +25,17 @@ STUCK_NS = 10_000 * MS
 """More than a healed link needs, less than the interval after which a silent peer is dropped."""
 
 
+@dataclass(slots=True, eq=False)
 class Writer:
     """The master's end of a connection with a partly sent frame."""
 
-    __slots__ = ("is_violated", "pieces", "since")
-
-    def __init__(self) -> None:
-        self.pieces = 0
-        self.since = 0
-        """When these last grew, ns."""
-        self.is_violated = False
+    pieces: int = 0
+    since: int = 0
+    """When these last grew, ns."""
+    is_violated: bool = False
 
 
 class HaFrameFinished(Law):
-    id = "ha-frame-finished"
-    promise = "Once a frame's first byte is sent, exactly the rest of that frame follows before anything else."
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"frame", "partial", "close"})
     timed = True
     awaits = {"partial": EventFilter(frozenset({"out"}), frozenset({MASTER}))}
@@ -73,11 +70,8 @@ class HaFrameFinished(Law):
         if frame is None or (frame.link, frame.lo, frame.hi) != (event.link, event.lo, event.hi):
             return
         if frame.digest != event.digest:
-            self.violate(
-                event,
-                f"{frame.link}: the frame [{frame.lo}, {frame.hi}) was sent in pieces, which are not the master's log",
-                since=None,
-            )
+            what = f"{frame.link}: the frame [{frame.lo}, {frame.hi}) was sent in pieces"
+            self.violate(event, f"{what}, which are not the master's log", since=None)
 
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
@@ -107,7 +101,7 @@ class HaFrameFinished(Law):
         since, link = event.t - STUCK_NS, self.known.links.get(label)
         if writer.since > since or link is None or link.peer not in topology.SLAVES:
             return
-        way = topology.HA_LINKS[topology.SLAVES.index(link.peer)]
+        way = topology.ha_link(link.peer)
         if self._is_unfinished(label, writer) and self.known.disturbances.is_undisturbed(since, way, MASTER, link.peer):
             self.judged += 1
             what = f"{label}: {writer.pieces} bytes of a frame were sent, and the rest never was"

@@ -1,5 +1,5 @@
-"""``ha-heartbeat``: from the first report on, both ends of an idle link send as often as configured, and not much more
-often.
+"""``ha-heartbeat``: from the first report on, an idle master sends (next offset, 0) and an idle slave its report, each
+at least every haSendHeartbeatInterval (and a poll), and not much sooner.
 
 Checks:
 - The master sends a frame at least every haSendHeartbeatInterval (and a poll); an empty one names the offset at which
@@ -26,19 +26,12 @@ End = tuple[str | None, str | None]
 
 
 class HaHeartbeat(Law):
-    id = "ha-heartbeat"
     kind = CONVENTION
-    promise = (
-        "From the first report on, an idle master sends (next offset, 0) and an idle slave its report, each at least "
-        "every haSendHeartbeatInterval (and a poll), and not much sooner."
-    )
-    source = "HAConnection.WriteSocketService, HAService.HAClient"
     needs = frozenset({"config", "report", "frame", "partial", "close"})
     timed = True
 
     def begin(self) -> None:
         self.beats = Deadlines[End](self, self._silent)
-        self.next: dict[str | None, int] = {}
         self.left: dict[str | None, int] = {}
         """By connection: when the master accepted it or last sent a frame, ns."""
         self.reported: dict[str | None, tuple[int, int]] = {}
@@ -60,8 +53,6 @@ class HaHeartbeat(Law):
             return
         if self.known.is_first(event) and self.known.validity(event) is VALID:
             self._begin((event.link, "m"), MASTER, event.t)
-            if event.offset:
-                self.next[event.link] = event.offset
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
@@ -71,11 +62,10 @@ class HaHeartbeat(Law):
         self._sent(event, MASTER)
         if event.lo == event.hi:
             self._check_early(event, MASTER, last)
-        following = self.next.get(event.link)
+        following = self.known.links[event.link].following
         if event.lo == event.hi and following is not None and event.lo != following:
             what = f"{event.link}: a heartbeat names {event.lo}, the stream continues at {following}"
             self.violate(event, what, since=None)
-        self.next[event.link] = event.hi
 
     def on_partial(self, event: Partial) -> None:
         if event.f == "out":
@@ -88,7 +78,7 @@ class HaHeartbeat(Law):
             return
         before = self.known.logs.flushed.get(MASTER, 0)
         for (link, side), due in self.beats.items():
-            if side == "m" and before < self.next.get(link, 0) <= event.upto:
+            if side == "m" and before < self._following(link) <= event.upto:
                 due.since = event.t
 
     def on_close(self, event: Close) -> None:
@@ -97,9 +87,6 @@ class HaHeartbeat(Law):
         else:
             self.reported.pop(event.link, None)
         self.beats.close(event, (event.link, event.side))
-
-    def end(self, last: Event) -> None:
-        self.beats.close_all(last)
 
     def _begin(self, end: End, node: str, t: int) -> None:
         self.beats.begin(end, t, configured_ns(self.known, node, "haSendHeartbeatInterval"), node=node)
@@ -113,12 +100,16 @@ class HaHeartbeat(Law):
 
     def _silent(self, event: Event, end: End, due: Deadline) -> None:
         link = end[0]
-        held_back = self.next.get(link, 0) > self.known.logs.flushed.get(MASTER, 0)
+        held_back = self._following(link) > self.known.logs.flushed.get(MASTER, 0)
         if due.node == MASTER and held_back and self.known.pushes_flushed:
             return
         silent, bound = (event.t - due.since) // MS, due.bound // MS
         what = f"{link}: {due.node} was silent for {silent} ms; a heartbeat is due within {bound} ms"
         self.violate(event, what, since=due.since)
+
+    def _following(self, label: str | None) -> int:
+        link = self.known.links.get(label or "")
+        return 0 if link is None else link.following or 0
 
     def _check_early(self, beat: Frame | Report, node: str, last: int | None) -> None:
         interval = self.known.setting(node, "haSendHeartbeatInterval")

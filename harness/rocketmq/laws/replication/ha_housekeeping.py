@@ -1,4 +1,5 @@
-"""``ha-housekeeping``: a peer that is silent for longer than haHousekeepingInterval is dropped, and never earlier.
+"""``ha-housekeeping``: a peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and never
+earlier.
 
 Silence is time without a received byte, at either end, plus one poll.
 
@@ -28,10 +29,7 @@ End = tuple[str | None, str | None]
 
 
 class HaHousekeeping(Law):
-    id = "ha-housekeeping"
     kind = CONVENTION
-    promise = "A peer that is silent for longer than haHousekeepingInterval (and a poll) is dropped, and never earlier."
-    source = "HAConnection.ReadSocketService, HAService.HAClient"
     needs = frozenset({"config", "connect", "close", "report", "frame", "partial"})
     timed = True
 
@@ -83,7 +81,7 @@ class HaHousekeeping(Law):
             self.early.append((due.node, event, text, due.since))
 
     def end(self, last: Event) -> None:
-        self.silence.close_all(last)
+        super().end(last)
         for node, event, text, received_at in self.early:
             if not self.known.nodes.ended_within(node, event.t, LEAVING_NS):
                 self.violate(event, text, since=received_at)
@@ -91,11 +89,8 @@ class HaHousekeeping(Law):
     def _kept_too_long(self, event: Event, end: End, due: Deadline) -> None:
         silent, bound = (event.t - due.since) // MS, due.bound // MS
         far = is_far_too_late(self.known, due.node, due.since, event.t, due.bound)
-        self.violate(
-            event,
-            f"{end[0]}: {due.node} kept a peer that was silent for {silent} ms; {bound} ms are enough",
-            since=None if far else due.since,
-        )
+        what = f"{end[0]}: {due.node} kept a peer that was silent for {silent} ms; {bound} ms are enough"
+        self.violate(event, what, since=None if far else due.since)
 
     def _is_early(self, close: Close, due: Deadline) -> bool:
         known, silent = self.known, close.t - due.since

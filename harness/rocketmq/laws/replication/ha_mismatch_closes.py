@@ -1,4 +1,4 @@
-"""``ha-mismatch-closes``: a slave does not append a frame that does not start at its log end, but closes the connection
+"""``ha-mismatch-closes``: a slave does not append a frame that does not start at its log end: it closes the connection
 and asks from its own end.
 
 Checks:
@@ -20,12 +20,6 @@ from ...topology import NO_SLAVES
 
 
 class HaMismatchCloses(Law):
-    id = "ha-mismatch-closes"
-    promise = (
-        "A slave does not append a frame that does not start at its log end: it closes the connection and asks from "
-        "its own end."
-    )
-    source = "HAService.HAClient.dispatchReadRequest"
     needs = frozenset({"report", "frame"})
     timed = True
 
@@ -45,11 +39,8 @@ class HaMismatchCloses(Law):
             self.checked.add(event.link)
             # A report above the log end is wrong at any time.
             since = None if offset > end else frame.t
-            self.violate(
-                event,
-                f"{event.link}: the slave reports {offset} after a frame at {frame.lo}, where its log ended at {end}",
-                since=since,
-            )
+            what = f"{event.link}: the slave reports {offset} after a frame at {frame.lo}, where its log ended at {end}"
+            self.violate(event, what, since=since)
 
     def _mismatched(self, label: str) -> Frame | None:
         """The frame because of which the present incarnation must close its newest connection."""
@@ -74,11 +65,8 @@ class HaMismatchCloses(Law):
         self.judged += 1
         least = self.known.reported.get(node, 0)
         if not least <= offset <= most:
-            self.violate(
-                event,
-                f"{event.link}: the slave asks from {offset}, it had reported {least} and received {most}",
-                since=None,
-            )
+            what = f"{event.link}: the slave asks from {offset}, it had reported {least} and received {most}"
+            self.violate(event, what, since=None)
 
     def _check_grown(self, event: Event, link: str) -> None:
         frame, end = self._mismatched(link), self.known.streams.get(link, 0)

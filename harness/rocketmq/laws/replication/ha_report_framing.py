@@ -1,4 +1,5 @@
-"""``ha-report-framing``: a slave's reports are consecutive 8-byte cells, also where its socket takes a cell in pieces.
+"""``ha-report-framing``: reports are consecutive 8-byte cells: a partial report is followed only by its remainder or a
+close.
 
 Checks:
 - From the first cell in pieces on, each 8 bytes are a possible report: at least the slave's last one, at most its log
@@ -16,9 +17,6 @@ from ...topology import NO_SLAVES
 
 
 class HaReportFraming(Law):
-    id = "ha-report-framing"
-    promise = "Reports are consecutive 8-byte cells: a partial report is followed only by its remainder or a close."
-    source = "HAService.HAClient.reportSlaveMaxOffset"
     needs = frozenset({"report", "frame", "partial"})
     awaits = {"partial": EventFilter(frozenset({"out"}), but=frozenset(NO_SLAVES))}
 

@@ -1,4 +1,5 @@
-"""``ha-report-monotone``: on one connection reports never decrease, and none is above the slave's log end.
+"""``ha-report-monotone``: on one connection reports never decrease, and none is above the slave's log end at that
+moment.
 
 Checks:
 - Each report is at least the connection's last one.
@@ -16,9 +17,6 @@ from ...topology import NO_SLAVES
 
 
 class HaReportMonotone(Law):
-    id = "ha-report-monotone"
-    promise = "On one connection reports never decrease, and none is above the slave's log end at that moment."
-    source = "HAService.HAClient"
     needs = frozenset({"report", "frame"})
 
     def begin(self) -> None:

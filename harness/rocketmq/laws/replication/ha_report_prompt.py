@@ -1,4 +1,5 @@
-"""``ha-report-prompt``: a slave reports its log end after each append, and otherwise as often as configured.
+"""``ha-report-prompt``: a slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a
+poll).
 
 Checks:
 - Reports come at least every haSendHeartbeatInterval (and a poll), the first one so long after the connect.
@@ -15,10 +16,7 @@ from ...topology import NO_SLAVES, ROGUE
 
 
 class HaReportPrompt(Law):
-    id = "ha-report-prompt"
     kind = CONVENTION
-    promise = "A slave reports after each append, and otherwise at least every haSendHeartbeatInterval (and a poll)."
-    source = "HAService.HAClient"
     needs = frozenset({"config", "connect", "report", "frame", "partial"})
     timed = True
 
@@ -72,10 +70,6 @@ class HaReportPrompt(Law):
     def on_close(self, event: Close) -> None:
         self.reports.close(event, event.link)
         self.frames.close(event, event.link)
-
-    def end(self, last: Event) -> None:
-        self.reports.close_all(last)
-        self.frames.close_all(last)
 
     def _silent(self, event: Event, link: str, due: Deadline) -> None:
         self.frames.pop(link, None)

@@ -11,6 +11,8 @@ Abstains when:
 Source: the design; CommitLog.submitReplicaRequest is the only check of the role in RocketMQ's replication.
 """
 
+from dataclasses import dataclass
+
 from ....event_types.node import Crash, Stop
 from ....history import Event
 from ....judging.law import only
@@ -22,22 +24,17 @@ from ...law import Law
 from ...topology import MASTER
 
 
+@dataclass(slots=True, eq=False)
 class Copy:
     """The range that the master has pushed on one connection."""
 
-    __slots__ = ("blocked", "end", "since")
-
-    def __init__(self, end: int | None, since: int) -> None:
-        self.end = end
-        """None: nothing yet, and the slave has no log."""
-        self.since = since
-        self.blocked = False
+    end: int | None
+    """None: nothing yet, and the slave has no log."""
+    since: int
+    blocked: bool = False
 
 
 class HaRoleIndependent(Law):
-    id = "ha-role-independent"
-    promise = "In either role a connection carries the master's log, and an idle one has carried all of it."
-    source = "CommitLog.submitReplicaRequest"
     needs = frozenset({"config", "append", "report", "frame", "source", "partial", "close"})
     timed = True
 
@@ -58,11 +55,8 @@ class HaRoleIndependent(Law):
             self.judged += 1
             limit, _ = self._limit()
             if hi > limit:
-                self.violate(
-                    event,
-                    f"{event.link}: [{event.lo}, {hi}) left, but the log is flushed up to {limit}",
-                    since=None,
-                )
+                what = f"{event.link}: [{event.lo}, {hi}) left, but the log is flushed up to {limit}"
+                self.violate(event, what, since=None)
         copy = self.copies.get(event.link)
         if copy is not None:
             if event.lo != event.hi:

@@ -6,31 +6,20 @@ Source: HAConnection.WriteSocketService, which waits for slaveRequestOffset.
 """
 
 from ....judging.law import only
-from ...event_types.ha import Connect, Frame, Report
+from ...event_types.ha import Connect, Frame
 from ...law import Law
 from ...topology import MASTER
 
 
 class HaSilentUntilAsked(Law):
-    id = "ha-silent-until-asked"
-    promise = "The master pushes nothing on a connection before the peer's first report."
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"connect", "report", "frame"})
-
-    def begin(self) -> None:
-        self.silent: set[str | None] = set()
 
     def on_connect(self, event: Connect) -> None:
         if event.side == "m":
             self.judged += 1
-            self.silent.add(event.link)
-
-    @only(node=MASTER)
-    def on_report(self, event: Report) -> None:
-        self.silent.discard(event.link)
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
-        if event.link in self.silent:
-            self.silent.discard(event.link)
+        link = self.known.links.get(event.link)
+        if link is not None and link.first is None and link.sent is None:
             self.violate(event, f"{event.link}: the master pushed [{event.lo}, {event.hi}) before the first report")

@@ -1,4 +1,5 @@
-"""``ha-start-offset``: a connection's first report determines where its copy starts.
+"""``ha-start-offset``: the copy starts at the master's last file after a first report of 0, exactly at a report within
+the log, and not at all after any other.
 
 Checks:
 - With M the master's log end and m its log start: report 0 starts at M - M % file size. M may grow before the first
@@ -18,12 +19,6 @@ from ...topology import MASTER
 
 
 class HaStartOffset(Law):
-    id = "ha-start-offset"
-    promise = (
-        "The copy starts at the master's last file after a first report of 0, exactly at a report within the log, and "
-        "not at all after any other."
-    )
-    source = "HAConnection.WriteSocketService"
     needs = frozenset({"config", "append", "report", "frame"})
 
     def begin(self) -> None:

@@ -1,5 +1,5 @@
-"""``ha-wakeup``: the master pushes new data to an idle, caught-up slave within 100 ms (10 ms for sends that wait for
-replication).
+"""``ha-wakeup``: the master pushes new data (or newly flushed data, if it pushes only that) to an idle, caught-up slave
+within 100 ms (10 ms for sends that wait for replication).
 
 New data is appended or, where only flushed bytes are pushed, flushed. The writer waits 100 ms; a send that waits for
 slaves wakes it, so its bytes leave within a round of 10 ms.
@@ -29,13 +29,7 @@ WAIT_NS = 100 * MS
 
 
 class HaWakeup(Law):
-    id = "ha-wakeup"
     kind = CONVENTION
-    promise = (
-        "The master pushes new data (or newly flushed data, if it pushes only that) to an idle, caught-up slave within "
-        "100 ms (10 ms for sends that wait for replication)."
-    )
-    source = "HAConnection.WriteSocketService, WaitNotifyObject"
     needs = frozenset({"config", "append", "report", "frame", "partial", "close"})
     timed = True
 
@@ -96,9 +90,6 @@ class HaWakeup(Law):
     @only(node=MASTER)
     def on_close(self, event: Close) -> None:
         self.new.close(event, event.link)
-
-    def end(self, last: Event) -> None:
-        self.new.close_all(last)
 
     def _late(self, event: Event, link: str, due: Deadline) -> None:
         at, late = self.known.links[link].following, (event.t - due.since) // MS

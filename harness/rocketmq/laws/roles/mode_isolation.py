@@ -1,5 +1,5 @@
-"""``mode-isolation``: losing one broker name leaves the others' sends and deliveries unchanged, and its backlog is
-delivered after its return.
+"""``mode-isolation``: losing one broker name leaves sends to and deliveries from the others unchanged, and its backlog
+is delivered after its return.
 
 A name is lost while its master is down or paused, or a fault affects the master or its clients' link. A group asks for
 a message when an answered pull continues after it.
@@ -20,6 +20,8 @@ Abstains when:
   4.9.2).
 Source: the design: brokers of different names share nothing.
 """
+
+from dataclasses import dataclass, field
 
 from ....event_types.client import Assign, Consumer, Fail, Info, Invoke, Ok
 from ....event_types.machine import Fault, Pause, Resume
@@ -47,29 +49,21 @@ Key = tuple[str | None, str, str | None]
 """Group, broker name by its master, queue."""
 
 
+@dataclass(slots=True, eq=False)
 class Read:
     """The progress of a group in a queue of a broker name."""
 
-    __slots__ = ("backlog", "following", "pulled", "since", "waiting")
-
-    def __init__(self) -> None:
-        self.following = 0
-        self.since: int | None = None
-        """Since when only the master answers, and suggests itself, ns; None: a slave does."""
-        self.pulled = 0
-        self.waiting: list[tuple[int, int]] = []
-        """Messages stored while another name was lost: queue offset and time, ns."""
-        self.backlog = 0
-        """The offset that it must reach after its master's return; 0: none."""
+    following: int = 0
+    since: int | None = None
+    """Since when only the master answers, and suggests itself, ns; None: a slave does."""
+    pulled: int = 0
+    waiting: list[tuple[int, int]] = field(default_factory=list)
+    """Messages stored while another name was lost: queue offset and time, ns."""
+    backlog: int = 0
+    """The offset that it must reach after its master's return; 0: none."""
 
 
 class ModeIsolation(Law):
-    id = "mode-isolation"
-    promise = (
-        "Losing one broker name leaves sends to and deliveries from the others unchanged, and its backlog is delivered "
-        "after its return."
-    )
-    source = "the design: brokers of different names share nothing"
     needs = frozenset({"config", "invoke", "ok", "fault", "crash", "consumer", "register"})
     ignored_nodes = frozenset()
     timed = True
@@ -77,7 +71,6 @@ class ModeIsolation(Law):
     def begin(self) -> None:
         self.targets: dict[str, list[str]] = {}
         """By broker name (its master): the nodes and links that its clients depend on."""
-        self.applicable = False
         self.disturbed_at: dict[str, int] = {}
         self.reads: dict[Key, Read] = {}
         self.stored: dict[str, dict[str | None, list[tuple[int, int]]]] = {}
@@ -96,7 +89,9 @@ class ModeIsolation(Law):
         name = _name(node)
         known = self.targets.setdefault(name, ["names", "names-client"])
         known += [node, f"client-{node}", f"names-{node}"]
-        self.applicable = len(self.targets) > 1
+
+    def applies(self) -> bool:
+        return len(self.targets) > 1
 
     def _is_lost(self, name: str) -> bool:
         return name not in self.known.up or self.known.disturbances.is_disturbed(name, f"client-{name}")
@@ -206,11 +201,8 @@ class ModeIsolation(Law):
         self.judged += 1
         if status not in STORED or took > bound:
             how = status or "no answer"
-            self.violate(
-                event,
-                f"{asked.message} got {how} from {node} after {took / MS:.0f} ms; only another broker name was lost",
-                since=asked.t,
-            )
+            what = f"{asked.message} got {how} from {node} after {took / MS:.0f} ms; only another broker name was lost"
+            self.violate(event, what, since=asked.t)
 
     def _store(self, event: Ok) -> None:
         name, queue, offset = event.node or "", event.queue, event.queue_offset

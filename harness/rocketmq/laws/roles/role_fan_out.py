@@ -10,7 +10,8 @@ Checks:
   one 10 ms round of the waiting queue; with SYNC_FLUSH, or where only flushed bytes are pushed, counted from the flush.
 Abstains when:
 - There are fewer than two slaves (not applicable), or none is disturbed (see ``ha-wakeup`` and ``ack-prompt``).
-Source: the design: each HAConnection has its own threads, and any slave's report can complete a send.
+Source: the design: each HAConnection has its own threads (WriteSocketService), and any slave's report can complete a
+send (HAService.GroupTransferService).
 """
 
 from typing import NamedTuple
@@ -19,13 +20,12 @@ from ....event_types.client import Fail, Info, Invoke, Ok
 from ....event_types.node import Config
 from ....history import MS, Event
 from ....judging.law import EVERY, only
-from ... import topology
 from ...event_types.ha import Close, Frame, Partial
 from ...event_types.log import Append, Flush
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
 from ...settings import line
-from ...topology import MASTER
+from ...topology import MASTER, SLAVES, ha_link
 
 WRITER_WAIT_NS = 100 * MS
 ROUND_NS = 10 * MS
@@ -41,9 +41,6 @@ class Send(NamedTuple):
 
 
 class RoleFanOut(Law):
-    id = "role-fan-out"
-    promise = "A slow or dead slave holds up neither the other slaves nor the acknowledgements."
-    source = "HAConnection.WriteSocketService; HAService.GroupTransferService"
     needs = frozenset({"config", "invoke", "ok", "append", "connect", "report", "frame", "fault"})
     awaits = {"fault": EVERY, "pause": EVERY, "crash": EVERY, "stop": EVERY}
     timed = True
@@ -54,7 +51,7 @@ class RoleFanOut(Law):
         self.waiting: dict[str | None, Send] = {}
 
     def on_config(self, event: Config) -> None:
-        if event.node in topology.SLAVES:
+        if event.node in SLAVES:
             self.slaves.append(event.node)
         self.applicable = len(self.slaves) > 1
 
@@ -98,10 +95,10 @@ class RoleFanOut(Law):
         link = self.known.links[label]
         if not link.open or link.peer not in self.slaves:
             return False
-        return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, _ha_link(link.peer))
+        return self.known.disturbances.is_undisturbed(link.since, MASTER, link.peer, ha_link(link.peer))
 
     def _is_another_struck(self, slave: str) -> bool:
-        return any(self.known.disturbances.is_disturbed(each, _ha_link(each)) for each in self.slaves if each != slave)
+        return any(self.known.disturbances.is_disturbed(each, ha_link(each)) for each in self.slaves if each != slave)
 
     def _expect_push(self, ready: list[str], t: int) -> None:
         for link in ready:
@@ -109,7 +106,7 @@ class RoleFanOut(Law):
                 continue
             slave, settled = self._peer(link), t - self.known.links[link].since
             bound = WRITER_WAIT_NS + self.known.instant_ns
-            self.pushes.begin(link, t, bound, MASTER, slave, _ha_link(slave), settled=settled)
+            self.pushes.begin(link, t, bound, MASTER, slave, ha_link(slave), settled=settled)
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:
@@ -146,11 +143,8 @@ class RoleFanOut(Law):
         bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
         took = event.t - send.since
         if took > bound:
-            self.violate(
-                event,
-                f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have completed it",
-                since=send.since,
-            )
+            what = f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have completed it"
+            self.violate(event, what, since=send.since)
 
     on_info = on_ok
     on_fail = on_ok
@@ -160,13 +154,6 @@ class RoleFanOut(Law):
         self.pushes.report_missed(event)
         self.pushes.pop(event.link, None)
 
-    def end(self, last: Event) -> None:
-        self.pushes.report_missed(last)
-
 
 def _waits(call: Invoke) -> bool:
     return call.f == "send" and bool(call.waits)
-
-
-def _ha_link(slave: str) -> str:
-    return topology.HA_LINKS[topology.SLAVES.index(slave)]

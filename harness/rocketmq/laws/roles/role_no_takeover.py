@@ -1,5 +1,5 @@
-"""``role-no-takeover``: while a master is down no node accepts writes for its broker name; it accepts them again after
-its return.
+"""``role-no-takeover``: while a master is down no node accepts writes for its broker name; writes resume when it is
+back.
 
 Checks:
 - No send to a broker of the pair that begins and ends while the master is down is answered as stored.
@@ -9,42 +9,28 @@ Abstains when:
 - The send overlaps the master's end or start.
 - The master was a diverged slave (see ``logs``), whose log is unreadable.
 - The refusal has another status. How soon sends are answered again: see ``live-converges``.
-Source: the design: RocketMQ 4 promotes no slave by itself.
+Source: the design: RocketMQ 4 promotes no slave by itself, a slave's role changes by hand; DefaultMQProducerImpl
+(brokerAddrs[0] only).
 """
 
 import json
 
 from ....event_types.client import Fail, Info, Ok, Route
 from ....event_types.machine import Fault
-from ....event_types.node import Config, Start
+from ....event_types.node import Start
 from ....history import Event
 from ....judging.law import EVERY, EventFilter, only
 from ...event_types.metadata import Table
-from ...law import Law
-from ...settings import parse
+from ...law import MASTER_ENDS, SlaveLaw
 from ...topology import MASTER, NODES
 
 
-class RoleNoTakeover(Law):
-    id = "role-no-takeover"
-    promise = "While a master is down no node accepts writes for its broker name; writes resume when it is back."
-    source = "DefaultMQProducerImpl: brokerAddrs[0] only; a slave's role changes by hand"
+class RoleNoTakeover(SlaveLaw):
     needs = frozenset({"config", "start", "invoke", "ok"})
-    awaits = {
-        "crash": EventFilter(nodes=frozenset({MASTER})),
-        "stop": EventFilter(nodes=frozenset({MASTER})),
-        "route": EVERY,
-        "table": EventFilter(frozenset({"brokers"})),
-    }
+    awaits = {**MASTER_ENDS, "route": EVERY, "table": EventFilter(frozenset({"brokers"}))}
 
     def begin(self) -> None:
-        self.slaves: set[str] = set()
         self.is_back = False
-
-    def on_config(self, event: Config) -> None:
-        if parse(event.detail or "{}").get("brokerRole") == "SLAVE":
-            self.slaves.add(event.node)
-        self.applicable = bool(self.slaves)
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:

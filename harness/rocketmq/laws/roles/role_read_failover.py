@@ -1,5 +1,5 @@
-"""``role-read-failover``: after the master's death a running consumer reads from a slave, and from the master again
-after its return, without intervention.
+"""``role-read-failover``: a running, undisturbed consumer receives from a slave within the route's expiry and the
+client's route period after the master's death, and from the master again after its return.
 
 A broker serves a queue that a group holds when it answers a pull, with or without messages.
 
@@ -18,19 +18,22 @@ Abstains when:
 - The slave may refuse reads (5.x with slaveReadEnable off); the return is checked.
 - The name server answers that it has no route: it has topics from masters only, and forgets them in a restart or after
   the name's last broker.
-Source: MQClientInstance (routes every 30 s), PullAPIWrapper, RouteInfoManager.
+Source: MQClientInstance.updateTopicRouteInfoFromNameServer (every 30 s), PullAPIWrapper.pullKernelImpl,
+RouteInfoManager.
 """
+
+from dataclasses import dataclass, field
 
 from ....event_types.client import Assign, Consumer, Fail, Ok, Route
 from ....event_types.machine import Fault, Pause
-from ....event_types.node import Config, Crash, Start, Stop, Wipe
+from ....event_types.node import Crash, Start, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Sync
 from ...known.metadata import ARRIVED
-from ...law import Law
-from ...settings import creates_groups, parse, refuses_reads
-from ...topology import MASTER, NAMES, SLAVES
+from ...settings import creates_groups, refuses_reads
+from ...topology import MASTER, NAMES
+from ..metadata.syncing import MetadataLaw
 
 EXPIRY_NS = 130_000 * MS
 """120 s without a registration, and a scan every 10 s."""
@@ -46,33 +49,22 @@ Key = tuple[str | None, str | None]
 """Group and queue."""
 
 
+@dataclass(slots=True, eq=False)
 class Claim:
     """A group's hold of a queue."""
 
-    __slots__ = ("first", "holders", "met", "since")
-
-    def __init__(self, since: int) -> None:
-        self.holders: set[int | None] = set()
-        self.since = since
-        self.first: int | None = None
-        self.met = True
-        """Whether the expected broker has served it."""
+    since: int
+    holders: set[int | None] = field(default_factory=set)
+    first: int | None = None
+    met: bool = True
+    """Whether the expected broker has served it."""
 
 
-class RoleReadFailover(Law):
-    id = "role-read-failover"
-    promise = (
-        "A running, undisturbed consumer receives from a slave within the route's expiry and the client's route "
-        "period after the master's death, and from the master again after its return."
-    )
-    source = "MQClientInstance.updateTopicRouteInfoFromNameServer, PullAPIWrapper.pullKernelImpl"
+class RoleReadFailover(MetadataLaw):
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
 
     def begin(self) -> None:
-        self.applicable = False
-        self.slaves: list[str] = []
-        self.slaves_refuse = False
         self.claims: dict[Key, Claim] = {}
         self.suggested: dict[tuple[int | None, str | None], tuple[int, int]] = {}
         """By consumer and queue: the broker id that answers suggest, and since when, ns."""
@@ -87,14 +79,6 @@ class RoleReadFailover(Law):
         """By slave and table: when it sent the request that fetched it, ns."""
         self.inherited: list[int] = []
         """For a promoted master: when it requested its tables as a slave, ns."""
-        self._asked: dict[tuple[str, str], int] = {}
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if event.node in SLAVES and settings.get("namesrvAddr"):
-            self.slaves.append(event.node)
-            self.slaves_refuse |= refuses_reads(settings)
-        self.applicable = bool(self.slaves)
 
     def on_assign(self, event: Assign) -> None:
         key = (event.group, event.queue)
@@ -186,11 +170,9 @@ class RoleReadFailover(Law):
             self.unrouted_at = event.t
 
     def on_sync(self, event: Sync) -> None:
-        step = (event.node, event.f)
-        if event.status == "asked":
-            self._asked[step] = event.t
-        elif event.status in ARRIVED:
-            self.synced[step] = self._asked.pop(step, event.t)
+        if event.status in ARRIVED:
+            asked = self.known.tables.asked(event.node, event.f)
+            self.synced[event.node, event.f] = event.t if asked is None else asked.t
 
     def on_wipe(self, event: Wipe) -> None:
         """A promoted master has the tables that it last fetched as a slave."""
@@ -225,21 +207,19 @@ class RoleReadFailover(Law):
         if event.t > since + bound:
             who, what = ("the master", "its return") if self.server == MASTER else ("a slave", "the master's death")
             took = (event.t - since) // MS
-            self.violate(
-                event, f"group {key[0]} got no answer for {key[1]} from {who} for {took} ms after {what}; "
-                f"{bound // MS} ms are enough", since=since
-            )  # fmt: skip
+            text = f"group {key[0]} got no answer for {key[1]} from {who} for {took} ms after {what}"
+            self.violate(event, f"{text}; {bound // MS} ms are enough", since=since)
 
     def _due(self, key: Key, claim: Claim, now: int) -> tuple[int, int] | None:
         """The start and the bound of a claim's deadline, ns; None if there is none."""
-        if self.failover is None or claim.first is None or (self.server != MASTER and self.slaves_refuse):
+        back = self.server == MASTER
+        if self.failover is None or claim.first is None or (not back and any(map(refuses_reads, self.slaves.values()))):
             return None
         since, bound = self.failover
-        back = self.server == MASTER
         wanted = [self._wanted(holder, key[1]) for holder in claim.holders] if back else []
         if any(broker for broker, _ in wanted):
             return None
-        nodes = [MASTER] if back else self.slaves
+        nodes = [MASTER] if back else list(self.slaves)
         disturbances = self.known.disturbances
         targets = [NAMES, "names-client", f"names-{MASTER}"]
         for node in nodes:

@@ -9,19 +9,18 @@ Checks:
 Abstains when:
 - The request ends a transaction, which is not recorded.
 - A client's call creates the topic or group, as in 4.9 (the next sync removes it, see ``meta-converges``).
-Source: CommitLog.asyncPutMessage (role SLAVE: SERVICE_NOT_AVAILABLE), AdminBrokerProcessor.updateAndCreateTopic,
-validateSlave.
+Source: DefaultMessageStore.checkStoreStatus, CommitLog.asyncPutMessage (role SLAVE: SERVICE_NOT_AVAILABLE),
+AdminBrokerProcessor.updateAndCreateTopic, validateSlave (4.9.4).
 """
 
 from ....event_types.client import Fail, Invoke, Ok
-from ....event_types.node import Config
 from ....judging.law import EventFilter, only
 from ...event_types.log import Append, Record
 from ...event_types.metadata import Table
 from ...known.metadata import ADMIN, CHANGES, GROUPS, TOPICS, Name, holds
 from ...known.possible import NO_ANSWER
-from ...law import Law
-from ...settings import parse, version
+from ...law import SlaveLaw
+from ...settings import version
 from ...topology import NO_SLAVES
 
 REFUSES_ADMIN_SINCE = (4, 9, 4)
@@ -29,10 +28,7 @@ OWN = ("put", "filler")
 """Appends that are not replicated."""
 
 
-class RoleSlaveReadOnly(Law):
-    id = "role-slave-read-only"
-    promise = "A slave accepts no message, topic or group, and writes only its master's bytes into its log."
-    source = "DefaultMessageStore.checkStoreStatus; AdminBrokerProcessor.validateSlave (4.9.4)"
+class RoleSlaveReadOnly(SlaveLaw):
     needs = frozenset({"config", "invoke", "ok", "fail"})
     awaits = {
         "invoke": EventFilter(frozenset({"send", *CHANGES}), but=frozenset(NO_SLAVES)),
@@ -40,18 +36,13 @@ class RoleSlaveReadOnly(Law):
     }
 
     def begin(self) -> None:
-        self.slaves: dict[str, bool] = {}
-        """By slave: whether its version refuses administrators."""
         self.sent: dict[str, str] = {}
         """By message: the slave to which it was sent."""
         self.named: dict[Name, str] = {}
         """By topic or group: the slave at which an administrator tried to create it."""
 
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE":
-            self.slaves[event.node] = version(settings) >= REFUSES_ADMIN_SINCE
-        self.applicable = bool(self.slaves)
+    def _refuses_administrators(self, node: str) -> bool:
+        return node in self.slaves and version(self.slaves[node]) >= REFUSES_ADMIN_SINCE
 
     @only("send", *ADMIN, but=NO_SLAVES)
     def on_invoke(self, event: Invoke) -> None:
@@ -65,7 +56,7 @@ class RoleSlaveReadOnly(Law):
         if event.f == "send":
             self.judged += 1
             self.violate(event, f"{event.node}, a slave, accepted {event.message} and answered {event.status}")
-        elif self.slaves.get(event.node):
+        elif self._refuses_administrators(event.node):
             self.judged += 1
             what = event.f if event.f in ADMIN else f"request to {event.f.replace('-', ' ')}"
             self.violate(event, f"{event.node}, a slave, accepted the {what} {event.message}")
@@ -86,7 +77,7 @@ class RoleSlaveReadOnly(Law):
 
     @only(TOPICS, GROUPS)
     def on_table(self, event: Table) -> None:
-        if not self.named or not self.slaves.get(event.node):
+        if not self.named or not self._refuses_administrators(event.node):
             return
         used = self.known.tables.used | {(ADMIN[f], name or "") for f, name in self.known.calls.made}
         for name in [name for name, slave in self.named.items() if name[0] == event.f and slave == event.node]:

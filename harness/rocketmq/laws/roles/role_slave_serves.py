@@ -1,4 +1,4 @@
-"""``role-slave-serves``: while the master is down, every message that a slave has can be pulled from it.
+"""``role-slave-serves``: while the master is down every message that a slave has can be pulled from it.
 
 Checks:
 - A pull that begins and ends while the master is down is answered with the message at the requested offset, if that is
@@ -12,52 +12,23 @@ Abstains when:
 - The slave diverged, or the master lost the message.
 - The pull began before the master's start, or before a store was replaced.
 - For the slave's own report: its oldest files have expired.
-Source: PullMessageProcessor.processRequest and rejectRequest (5.x), DefaultMessageStore.getMessage.
+Source: PullMessageProcessor.processRequest (slaveReadEnable) and rejectRequest (5.x), DefaultMessageStore.getMessage.
 """
 
-from typing import NamedTuple
-
 from ....event_types.client import Fail, Invoke, Ok
-from ....event_types.node import Config
 from ....judging.law import only
-from ...event_types.log import Expire
 from ...known.calls import Begun
 from ...known.consumed import subscribed
-from ...law import Law
-from ...settings import is_on, parse, refuses_reads
+from ...law import SlaveLaw
+from ...settings import is_on, refuses_reads
 from ...topology import MASTER, NO_SLAVES
 from ..questions.asked import BUSY
 
 REFUSALS = frozenset({"SERVICE_NOT_AVAILABLE", BUSY, "REQUEST_CODE_NOT_SUPPORTED"})
 
 
-class Serves(NamedTuple):
-    """A slave's settings."""
-
-    slave_read_enable: bool
-    may_refuse: bool
-
-
-class RoleSlaveServes(Law):
-    id = "role-slave-serves"
-    promise = "While the master is down every message that a slave has can be pulled from it."
-    source = "PullMessageProcessor: slaveReadEnable; DefaultMessageStore.getMessage"
+class RoleSlaveServes(SlaveLaw):
     needs = frozenset({"config", "start", "invoke", "ok", "deliver"})
-
-    def begin(self) -> None:
-        self.slaves: dict[str, Serves] = {}
-        self.expired: set[str | None] = set()
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("brokerRole") == "SLAVE":
-            slave_read_enable = is_on(settings, "slaveReadEnable")
-            self.slaves[event.node] = Serves(slave_read_enable, refuses_reads(settings))
-        self.applicable = bool(self.slaves)
-
-    def on_expire(self, event: Expire) -> None:
-        """The queues may still have entries for the deleted files."""
-        self.expired.add(event.node)
 
     def _has(self, begun: Begun[Invoke]) -> bool:
         """Whether the slave had received and dispatched the message when the pull began."""
@@ -80,7 +51,7 @@ class RoleSlaveServes(Law):
         if begun is None:
             return
         slave, offset = event.node, begun.call.asked_from or 0
-        if event.broker and not self.slaves[slave].slave_read_enable:
+        if event.broker and not is_on(self.slaves[slave], "slaveReadEnable"):
             self.violate(event, f"{slave} suggests broker {event.broker}, and slaveReadEnable is off")
         if not self._has(begun) and not self._reports(event, offset):
             return
@@ -96,7 +67,9 @@ class RoleSlaveServes(Law):
 
     def _reports(self, ok: Ok, offset: int) -> bool:
         """Whether the slave reports that the offset is in its queue."""
-        if ok.lo is None or ok.hi is None or ok.node in self.expired or ok.node in self.known.logs.diverged:
+        # Queues may still have entries for files that have expired.
+        unsure = ok.node in self.known.stores.expired or ok.node in self.known.logs.diverged
+        if ok.lo is None or ok.hi is None or unsure:
             return False
         return ok.lo <= offset < ok.hi
 
@@ -105,5 +78,5 @@ class RoleSlaveServes(Law):
         if self._asked(event) is None or event.status not in REFUSALS:
             return
         self.judged += 1
-        if not (event.status == BUSY and self.slaves[event.node].may_refuse):
+        if not (event.status == BUSY and refuses_reads(self.slaves[event.node])):
             self.violate(event, f"{event.node} refuses pulls while its master is down: {event.status}")

@@ -1,4 +1,6 @@
-"""``client-paced``: a client sends heartbeats and requests as often as it should, and no more often.
+"""``client-paced``: clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their
+group's members every 20 s and within a second of a change; and no more often than that. A failed send-back is tried
+again after 5 s.
 
 Checks:
 - Heartbeats go to every broker of the client's routes (a producer's to the masters): immediately to a newly routed
@@ -14,9 +16,10 @@ Abstains when:
 - The lab is a real-time one (not applicable): its clients do not record this.
 - The client ends: a request is overdue only ``LEAVING_NS`` after its deadline.
 - The queue changes hands between two send-backs of its message.
-Source: MQClientInstance.startScheduledTask, RebalanceService, ClientConfig (pollNameServerInterval,
-heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s), ConsumeMessageConcurrentlyService.submitConsumeRequestLater
-(5 s); the pace after failures of other calls is that of the lab's clients.
+Source: MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl, ClientConfig
+(pollNameServerInterval, heartbeatBrokerInterval), MQClientAPIImpl (timeouts of 3 s),
+ConsumeMessageConcurrentlyService.submitConsumeRequestLater (5 s); the pace after failures of other calls is that of the
+lab's clients.
 """
 
 from __future__ import annotations
@@ -105,14 +108,7 @@ class Client:
 
 
 class ClientPaced(Law):
-    id = "client-paced"
     kind = CONVENTION
-    promise = (
-        "Clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their group's "
-        "members every 20 s and within a second of a change; and no more often than that. A failed send-back is tried "
-        "again after 5 s."
-    )
-    source = "MQClientInstance.startScheduledTask, RebalanceService, DefaultMQPushConsumerImpl"
     needs = frozenset({"ask", "consumer"})
     ignored_nodes = frozenset()
     awaits = {"ask": EVERY, "consumer": EVERY}

@@ -1,5 +1,5 @@
-"""``producer-tries``: a producer takes queues in turn, retries failed tries at another broker name, and reports the
-true result.
+"""``producer-tries``: a producer takes queues in turn and retries a failed try at another broker name, within its
+limits. It does not resend a stored message, nor report failure if it may be stored. A try stores a message once.
 
 Checks:
 - A failed try is retried within the limits of count and time, at another broker name that has queues of the topic, if
@@ -65,13 +65,7 @@ class Produce:
 
 
 class ProducerTries(Law):
-    id = "producer-tries"
     kind = CONVENTION
-    promise = (
-        "A producer takes queues in turn and retries a failed try at another broker name, within its limits. It does "
-        "not resend a stored message, nor report failure if it may be stored. A try stores a message once."
-    )
-    source = "DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue"
     needs = frozenset({"invoke", "ok", "try"})
     ignored_nodes = frozenset()
     awaits = {"invoke": EventFilter(frozenset({PRODUCE})), "try": EVERY}
@@ -199,11 +193,8 @@ class ProducerTries(Law):
             of_try = call.ended is not None and call.ended.status == TIMEOUT
             if event.status == TIMEOUT and not of_try and event.t - began < call.within_ns:
                 took = f"{(event.t - began) / MS:.0f} ms"
-                self.violate(
-                    event,
-                    f"{event.message} timed out after {took}; its limit is {call.within_ns // MS} ms",
-                    since=began,
-                )
+                what = f"{event.message} timed out after {took}; its limit is {call.within_ns // MS} ms"
+                self.violate(event, what, since=began)
         return call
 
     def _gave_up(self, call: Produce, event: Fail | Info) -> None:

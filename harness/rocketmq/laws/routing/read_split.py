@@ -1,4 +1,5 @@
-"""``read-split``: a broker suggests where a reader pulls next, by its own settings, log end and memory.
+"""``read-split``: with slaveReadEnable off, a broker suggests the master. With it on, it suggests the id that the group
+has for readers that lag by more than memory holds, and to all other readers the group's usual id.
 
 Checks:
 - With slaveReadEnable off the broker suggests 0, the master.
@@ -21,13 +22,12 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from ....event_types.client import Ok
-from ....event_types.node import Config
 from ....history import Event
 from ....judging.law import CONVENTION, EventFilter, only
 from ...known.positions import Content
 from ...known.tables import Group
 from ...law import Law
-from ...settings import DEFAULTS, is_on, memory, parse, version
+from ...settings import DEFAULTS, is_on, memory, version
 from ...topology import SLAVES
 from ..delivery.pulled import MOVED, NOT_FOUND, RETRY
 
@@ -46,35 +46,24 @@ class Pull(NamedTuple):
 
 
 class ReadSplit(Law):
-    id = "read-split"
     kind = CONVENTION
-    promise = (
-        "With slaveReadEnable off, a broker suggests the master. With it on, it suggests the id that the group has for "
-        "readers that lag by more than memory holds, and to all other readers the group's usual id."
-    )
-    source = "DefaultMessageStore.getMessage, PullMessageProcessor"
     needs = frozenset({"config", "invoke", "ok"})
     awaits = {"invoke": EventFilter(frozenset({"pull"}))}
 
     def begin(self) -> None:
-        self.splits: set[str | None] = set()
         self.pulls: list[Pull] = []
-
-    def on_config(self, event: Config) -> None:
-        # The model receives the event later.
-        if is_on(parse(event.detail or "{}"), "slaveReadEnable"):
-            self.splits.add(event.node)
 
     @only("pull")
     def on_ok(self, event: Ok) -> None:
         if event.broker is None or event.queue_offset is None:
             return
         self.judged += 1
-        if event.node not in self.splits and event.broker == 0:
+        splits = is_on(self.known.config.get(event.node, DEFAULTS), "slaveReadEnable")
+        if not splits and event.broker == 0:
             return
         choices = self._choices(event)
         usual = {each.brokerId for each in choices}
-        if event.node not in self.splits:
+        if not splits:
             echoes = event.node in SLAVES and event.status == RETRY
             self._check(event, usual if echoes else (), "slaveReadEnable is off")
             return

@@ -1,4 +1,5 @@
-"""``route-choice``: a consumer pulls from the broker that its user fixed, or else from the one that was last suggested.
+"""``route-choice``: a consumer pulls from the broker that its user fixed, or else from the one that was last suggested
+for the queue; if its route lacks that one, from the next id, or else from any; senders choose the master.
 
 Checks:
 - By the route that the consumer has learned, the wanted id is the fixed one (connectBrokerByUser, defaultBrokerId),
@@ -14,15 +15,12 @@ Abstains when:
 Source: PullAPIWrapper.recalculatePullFromWhichNode, MQClientInstance.findBrokerAddressInSubscribe.
 """
 
-import json
 from collections.abc import Mapping
-from functools import lru_cache
 
-from ....event_types.client import Assign, Consumer, Invoke, Ok, Route
-from ....event_types.node import Config
+from ....event_types.client import Assign, Consumer, Invoke, Ok
 from ....judging.law import CONVENTION, only
 from ...law import Law
-from ...settings import DEFAULTS, parse, version
+from ...settings import DEFAULTS, version
 from ...topology import MASTER, NODES
 
 NEXT_ID_SINCE = (4, 8)
@@ -31,74 +29,54 @@ Brokers = Mapping[int, str]
 
 
 class RouteChoice(Law):
-    id = "route-choice"
     kind = CONVENTION
-    promise = (
-        "A consumer pulls from the broker that its user fixed, or else from the one that was last suggested for the "
-        "queue; if its route lacks that one, from the next id, or else from any; senders choose the master."
-    )
-    source = "PullAPIWrapper, MQClientInstance.findBrokerAddressInSubscribe"
     needs = frozenset({"consumer", "route", "invoke", "ok"})
 
     def begin(self) -> None:
-        self.applicable = False
-        self.suggested: dict[int | None, dict[str | None, int]] = {}
-        self.fixed: dict[int | None, int] = {}
-        self.routes: dict[int | None, Brokers] = {}
+        self.suggested: dict[tuple[int | None, str | None], int] = {}
         self.fresh: set[tuple[int | None, str | None]] = set()
         """Queues taken by a consumer since its last answer for them."""
 
-    def on_config(self, event: Config) -> None:
-        self.applicable = self.applicable or bool(parse(event.detail or "{}").get("namesrvAddr"))
+    def applies(self) -> bool:
+        return bool(self.known.registering)
 
     def on_consumer(self, event: Consumer) -> None:
-        if event.status == "on":
-            self.suggested[event.process] = {}
-            if event.broker is not None:
-                self.fixed[event.process] = event.broker
-        else:
-            self.suggested.pop(event.process, None)
-            self.fixed.pop(event.process, None)
-            self.fresh = {each for each in self.fresh if each[0] != event.process}
+        self.suggested = {key: each for key, each in self.suggested.items() if key[0] != event.process}
+        self.fresh = {each for each in self.fresh if each[0] != event.process}
 
     def on_assign(self, event: Assign) -> None:
         if event.status == "on":
             self.fresh.add((event.process, event.queue))
 
-    def on_route(self, event: Route) -> None:
-        if event.status == "found":
-            self.routes[event.process] = _route(event.detail or "{}")
-
     @only("pull", node=NODES)
     def on_ok(self, event: Ok) -> None:
-        if event.broker is not None:
-            suggested = self.suggested.get(event.process)
-            if suggested is not None:
-                suggested[event.queue] = event.broker
-                self.fresh.discard((event.process, event.queue))
+        if event.broker is not None and event.process in self.known.consumption.consumers:
+            self.suggested[event.process, event.queue] = event.broker
+            self.fresh.discard((event.process, event.queue))
 
     @only("pull", "send")
     def on_invoke(self, event: Invoke) -> None:
-        chosen, route = event.broker, self.routes.get(event.process)
-        if chosen is None or not route or event.node not in NODES:
+        chosen, known = event.broker, self.known.consumption
+        if chosen is None or event.process not in known.routes or event.node not in NODES:
+            return
+        route = {int(number): node for number, node in known.routes[event.process].nodes.items()}
+        if not route:
             return
         if event.f == "send":
             self.judged += 1
             if chosen != 0:
                 self.violate(event, f"a send of {event.message} chose broker {chosen}; only 0 accepts messages")
             return
-        suggested = self.suggested.get(event.process)
-        if suggested is None:
+        consumer = known.consumers.get(event.process)
+        if consumer is None:
             return
         self.judged += 1
         if route.get(chosen) != event.node:
-            self.violate(
-                event,
-                f"a pull of {event.queue} chose broker {chosen} and asked {event.node}; the route has {_shown(route)}",
-            )
+            what = f"a pull of {event.queue} chose broker {chosen} and asked {event.node}"
+            self.violate(event, f"{what}; the route has {_shown(route)}")
             return
-        fixed = self.fixed.get(event.process)
-        wanted = suggested.get(event.queue, 0) if fixed is None else fixed
+        fixed = consumer.fixed
+        wanted = self.suggested.get((event.process, event.queue), 0) if fixed is None else fixed
         if chosen in self._right(route, wanted):
             return
         is_newly_taken = fixed is None and (event.process, event.queue) in self.fresh
@@ -116,11 +94,6 @@ class RouteChoice(Law):
         if wanted and wanted + 1 in route and uses_next:
             return (wanted + 1,)
         return tuple(route)
-
-
-@lru_cache(maxsize=256)
-def _route(detail: str) -> Brokers:
-    return {int(number): str(node) for number, node in json.loads(detail).items()}
 
 
 def _shown(route: Brokers) -> str:

@@ -1,5 +1,5 @@
-"""``route-expiry``: a dead broker leaves the routes when its channel closes, at the latest after the expiry; a returned
-one is back within its registration period.
+"""``route-expiry``: a dead broker leaves the routes when its channel closes, at the latest after the expiry; one that
+returned is back within its registration period.
 
 The law checks every read of the name server's table, and every route that a client learned.
 
@@ -16,21 +16,19 @@ Abstains when:
   topics may be missing, as the master has not registered since the slave may have been lost, or left before it. A name
   server has topics from masters only, and forgets them with the last broker.
 - For a learned route: the topic may be gone, by a promotion, an administrator, or another or older store of the master.
-Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController (registration).
+Source: RouteInfoManager.scanNotActiveBroker and onChannelDestroy, BrokerController.registerBrokerAll.
 """
 
-import json
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Mapping
 
 from ....event_types.client import Route
-from ....event_types.node import Config
 from ....history import MS, Event
 from ....judging.law import only
+from ....texts.content import payload
 from ...event_types.metadata import Table
 from ...known.deadlines import spent_ns
 from ...law import Law
-from ...settings import Settings, parse, registration_ms
+from ...settings import registration_ms
 from ...topology import MASTER, NAMES, NODES
 
 EXPIRY_NS = 120_000 * MS
@@ -45,31 +43,18 @@ Listed = Mapping[str, int]
 
 
 class RouteExpiry(Law):
-    id = "route-expiry"
-    promise = (
-        "A dead broker leaves the routes when its channel closes, at the latest after the expiry; one that returned is "
-        "back within its registration period."
-    )
-    source = "RouteInfoManager.onChannelDestroy, scanNotActiveBroker; BrokerController.registerBrokerAll"
     needs = frozenset({"config", "start", "crash", "fault", "register", "table", "route"})
     ignored_nodes = frozenset()
     timed = True
 
-    def begin(self) -> None:
-        self.brokers: dict[str, Settings] = {}
-        self.applicable = False
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("namesrvAddr") and settings.get("brokerRole"):
-            self.brokers[event.node] = settings
-            self.applicable = True
+    def applies(self) -> bool:
+        return bool(self.known.registering)
 
     @only("brokers", node=NAMES)
     def on_table(self, event: Table) -> None:
         if NAMES not in self.known.nodes.down:
-            listed = _table(event.detail or "{}")
-            for node in self.brokers:
+            listed = _listed(payload(event.detail).values())
+            for node in self.known.registering:
                 self._judge(event, node, listed)
 
     def on_route(self, event: Route) -> None:
@@ -78,8 +63,8 @@ class RouteExpiry(Law):
             return
         if disturbances.unavailable_ns(NAMES, since, event.t) or NAMES in self.known.nodes.down:
             return
-        listed = _route(event.detail or "{}")
-        for node in self.brokers:
+        listed = _listed([payload(event.detail)])
+        for node in self.known.registering:
             if node in NODES and (node in self.known.nodes.down or self._is_routed(node)):
                 self._judge(event, node, listed)
 
@@ -125,7 +110,7 @@ class RouteExpiry(Law):
         if disturbances.is_disturbed(*targets):
             return
         started, ended = self.known.nodes.last_start(node), self._last_disturbed(node)
-        period = registration_ms(self.brokers[node]) * MS
+        period = registration_ms(self.known.registering[node]) * MS
         # A disturbance that ended before the start does not count.
         due = max(started + period, ended + 2 * period if ended > started else 0) + SLACK_NS
         registered = self.known.naming.registered.get(node, -1)
@@ -135,7 +120,7 @@ class RouteExpiry(Law):
         if event.t <= due + self.known.healthy_ns:
             return
         self.judged += 1
-        found, own = listed.get(node), int(self.brokers[node].get("brokerId", 0))
+        found, own = listed.get(node), int(self.known.registering[node].get("brokerId", 0))
         if found is None:
             since = max(started, ended)
             late = (event.t - since) // MS
@@ -163,12 +148,5 @@ def _link(node: str) -> str:
     return f"names-{node}"
 
 
-@lru_cache(maxsize=256)
-def _table(detail: str) -> Listed:
-    names: Mapping[str, Mapping[str, str]] = json.loads(detail)
-    return {node: int(number) for brokers in names.values() for number, node in brokers.items()}
-
-
-@lru_cache(maxsize=256)
-def _route(detail: str) -> Listed:
-    return {node: int(number) for number, node in json.loads(detail).items()}
+def _listed(routes: Iterable[Mapping[str, str]]) -> Listed:
+    return {node: int(number) for nodes in routes for number, node in nodes.items()}

@@ -25,9 +25,6 @@ SINCE = (4, 9)
 
 
 class RouteNamesOnce(Law):
-    id = "route-names-once"
-    promise = "A route names no broker under two ids."
-    source = "RouteInfoManager.registerBroker"
     needs = frozenset({"route"})
 
     def on_route(self, event: Route) -> None:

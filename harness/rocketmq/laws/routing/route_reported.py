@@ -1,4 +1,5 @@
-"""``route-reported``: a broker registers in each period; a master that creates or changes a topic, immediately.
+"""``route-reported``: a broker registers with the name server in each registration period; a master that creates or
+changes a topic does so immediately.
 
 Checks:
 - After the end of each registration, answered or not (``register``), a broker's next one ends within its period, the
@@ -17,7 +18,7 @@ BrokerController.registerIncrementBrokerData.
 """
 
 from ....event_types.client import Fail, Info, Ok
-from ....event_types.node import Config, Crash, Stop, Wipe
+from ....event_types.node import Crash, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Register
@@ -25,7 +26,7 @@ from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import TOPICS
 from ...known.tables import ABSENT, Value, requested
 from ...law import Law
-from ...settings import parse, registration_ms
+from ...settings import registration_ms
 from ...topology import MASTER, NAMES
 
 REGISTER_NS = 1_000 * MS
@@ -38,12 +39,6 @@ CHANGES, PERIODS, FAILURES = "changes", "periods", "periods after a failure"
 
 
 class RouteReported(Law):
-    id = "route-reported"
-    promise = (
-        "A broker registers with the name server in each registration period; a master that creates or changes a topic "
-        "does so immediately."
-    )
-    source = "BrokerController.start: registerBrokerAll; AdminBrokerProcessor: registerIncrementBrokerData"
     needs = frozenset({"invoke", "ok", "register"})
     parts = (CHANGES, PERIODS, FAILURES)
     timed = True
@@ -53,17 +48,10 @@ class RouteReported(Law):
         """By topic: the settings of its last change; None: unknown."""
         self.registered_at = -1
         self.unregistered = Deadlines[Ok](self, self._late)
-        self.periods: dict[str, int] = {}
-        """By broker with a name server: its registration period, ns."""
         self.next = Deadlines[str](self, self._silent)
         """By broker: its next registration."""
         self.failed: set[str] = set()
         """Brokers whose last registration was not answered."""
-
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("namesrvAddr") and settings.get("brokerRole"):
-            self.periods[event.node] = registration_ms(settings) * MS
 
     @only("topic", node=MASTER)
     def on_ok(self, event: Ok) -> None:
@@ -96,9 +84,9 @@ class RouteReported(Law):
         if self.next.close(event, node):
             self.judge_part(FAILURES if node in self.failed else PERIODS)
         (self.failed.discard if event.status == "ok" else self.failed.add)(node)
-        if node in self.periods:
+        if node in self.known.registering:
             places = (node, NAMES, f"names-{node}") if self.known.is_a_black_box(node) else ()
-            bound = self.periods[node] + CALL_NS + REGISTER_NS + self.known.healthy_ns
+            bound = self._period_ms(node) * MS + CALL_NS + REGISTER_NS + self.known.healthy_ns
             self.next.begin(node, event.t, bound, *places, node=node)
         if node == MASTER and event.status == "ok":
             self.registered_at = event.t
@@ -120,13 +108,12 @@ class RouteReported(Law):
     def on_wipe(self, event: Wipe) -> None:
         self.topics = dict.fromkeys(self.topics)
 
-    def end(self, last: Event) -> None:
-        self.unregistered.report_missed(last)
-        self.next.report_missed(last)
+    def _period_ms(self, node: str) -> int:
+        return registration_ms(self.known.registering[node])
 
     def _silent(self, event: Event, node: str, due: Deadline) -> None:
         late = (event.t - due.since) // MS
-        text = f"{node} runs and has not tried to register for {late} ms; its period is {self.periods[node] // MS} ms"
+        text = f"{node} runs and has not tried to register for {late} ms; its period is {self._period_ms(node)} ms"
         self.judge_part(FAILURES if node in self.failed else PERIODS)
         self.violate(event, text, due.since, event.t)
 

@@ -20,10 +20,7 @@ from ...law import Law
 
 
 class LogCutReported(Law):
-    id = "log-cut-reported"
     kind = CONVENTION
-    promise = "A recovery reports correctly how many whole records its truncation lost, and up to where."
-    source = "the design: recovery reports its truncation"
     needs = frozenset({"found", "left"})
 
     def begin(self) -> None:

@@ -1,4 +1,5 @@
-"""``log-flush-prompt``: data written to a log becomes durable in time, even if no send waits for it.
+"""``log-flush-prompt``: data written to a log is durable within flushCommitLogThoroughInterval and
+flushIntervalCommitLog, with SYNC_FLUSH immediately (and a poll).
 
 This bounds the loss of a power failure.
 
@@ -27,13 +28,7 @@ THOROUGH, INTERVAL = "flushCommitLogThoroughInterval", "flushIntervalCommitLog"
 
 
 class LogFlushPrompt(Law):
-    id = "log-flush-prompt"
     kind = CONVENTION
-    promise = (
-        "Data written to a log is durable within flushCommitLogThoroughInterval and flushIntervalCommitLog, with "
-        "SYNC_FLUSH immediately (and a poll)."
-    )
-    source = "CommitLog.FlushRealTimeService, GroupCommitService"
     needs = frozenset({"config", "append", "flush"})
     timed = True
 

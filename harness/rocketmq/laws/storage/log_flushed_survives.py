@@ -1,5 +1,5 @@
-"""``log-flushed-survives``: data promised to be on disk survives a power loss, and any stored message survives a killed
-or stopped process.
+"""``log-flushed-survives``: PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process
+crash.
 
 Promised is PUT_OK to a send that waited with SYNC_FLUSH. Stored is every send with a stored status, and every message
 that the master delivered; a machine crash ends that, and a lying disk or a replaced store ends both.
@@ -8,7 +8,7 @@ Checks:
 - The store reader finds these messages on the master after each of its restarts and at the end.
 Abstains when:
 - The message's file has expired, or the message was in a killed process's transient store pool.
-Source: GroupCommitService.
+Source: CommitLog.GroupCommitService; the page cache outlives a process.
 """
 
 from typing import NamedTuple
@@ -35,10 +35,7 @@ class Stored(NamedTuple):
 
 
 class LogFlushedSurvives(Law):
-    id = "log-flushed-survives"
     kind = DURABILITY
-    promise = "PUT_OK under SYNC_FLUSH survives a machine crash; any stored message survives a process crash."
-    source = "CommitLog.GroupCommitService; the page cache outlives a process"
     applies_with = "a message that is answered PUT_OK before a crash"
     needs = frozenset({"invoke", "ok", "crash", "record", "audit"})
 

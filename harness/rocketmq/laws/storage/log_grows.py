@@ -1,5 +1,5 @@
-"""``log-grows``: a node's log end never decreases during an incarnation; recovery truncates it at a record's boundary,
-and keeps every record that the crash left.
+"""``log-grows``: a node's log end never decreases during an incarnation; only recovery truncates it, at a record's
+boundary, and keeps every record that the crash left.
 
 Checks:
 - Each append starts at the log end (on an empty slave, anywhere).
@@ -30,13 +30,7 @@ ENDS = {STOP: "clean stop", PROCESS: "process crash", MACHINE: "machine crash"}
 
 
 class LogGrows(Law):
-    id = "log-grows"
     kind = DURABILITY
-    promise = (
-        "A node's log end never decreases during an incarnation; only recovery truncates it, at a record's boundary, "
-        "and keeps every record that the crash left."
-    )
-    source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally"
     needs = frozenset({"start", "append"})
 
     def begin(self) -> None:
@@ -97,10 +91,8 @@ class LogGrows(Law):
             return
         whole = max((b for b, ends in self.boundaries.items() if ends and begin < b <= safe), default=0)
         if whole > end:
-            self.violate(
-                event,
-                f"{node} came back with its log at {end}; its records up to {whole} outlive a {ENDS[how or STOP]}",
-            )
+            what = f"{node} came back with its log at {end}; its records up to {whole} outlive a {ENDS[how or STOP]}"
+            self.violate(event, what)
 
     def on_cut(self, event: Cut) -> None:
         node, lo = event.node, event.new_end

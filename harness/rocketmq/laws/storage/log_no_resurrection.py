@@ -1,4 +1,4 @@
-"""``log-no-resurrection``: a record that a recovery truncated is readable on that node again only after it was sent or
+"""``log-no-resurrection``: a record that a recovery truncated is readable there again only after it was sent or
 replicated again.
 
 Checks:
@@ -8,8 +8,8 @@ Abstains when:
 - A part of the record was written again.
 - The store was replaced or wiped, or its disk lied: the truncation itself may be lost.
 - The log is longer than its trace after a start: a process may die between a write and its event.
-Source: the design; RocketMQ's recovery moves positions only, and leaves the bytes on disk
-(MappedFileQueue.truncateDirtyFiles).
+Source: the design; CommitLog.recoverAbnormally moves positions only, and leaves the bytes on disk
+(MappedFileQueue.truncateDirtyFiles), which are not part of the log.
 """
 
 from ....event_types.client import Deliver
@@ -22,10 +22,7 @@ from ...law import Law
 
 
 class LogNoResurrection(Law):
-    id = "log-no-resurrection"
     kind = DURABILITY
-    promise = "A record that a recovery truncated is readable there again only after it was sent or replicated again."
-    source = "CommitLog.recoverAbnormally: bytes behind the truncation are not part of the log"
     needs = frozenset({"start", "append", "record"})
     awaits = {"cut": EVERY}
 

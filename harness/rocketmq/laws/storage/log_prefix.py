@@ -5,7 +5,7 @@ Checks:
 Abstains when:
 - One of the nodes is down: its torn tail is not served.
 - The range of a diverged slave (see ``logs``) is above the common part of the two histories.
-Source: RocketMQ's HA design: a slave's commit log is a byte copy.
+Source: RocketMQ's HA design: a slave's commit log is a byte copy (CommitLog.appendData).
 """
 
 from ....history import Event
@@ -16,10 +16,7 @@ from ...topology import MASTER
 
 
 class LogPrefix(Law):
-    id = "log-prefix"
     kind = DURABILITY
-    promise = "A slave's log equals the master's, byte for byte, over the range that both hold."
-    source = "CommitLog.appendData: a slave stores the master's bytes as they are"
     applies_with = "a slave that holds records"
     needs = frozenset({"chunk"})
 
@@ -32,10 +29,7 @@ class LogPrefix(Law):
             self.audit = event.audit
             self.seen = {}
         node = event.node
-        mine = self.seen.get(node)
-        if mine is None:
-            mine = self.seen[node] = {}
-        mine[event.lo] = event
+        self.seen.setdefault(node, {})[event.lo] = event
         if node != MASTER:
             masters = self.seen.get(MASTER)
             if masters is not None:

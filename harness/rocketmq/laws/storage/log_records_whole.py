@@ -7,7 +7,7 @@ Abstains when:
 - A diverged slave holds the bytes above the common part of the two histories, as record boundaries are lost where they
   meet; also after such a slave became the master.
 - The node is down by itself.
-Source: CommitLog's record check in recovery: magic, size, CRC, and the record's own offset.
+Source: CommitLog.recoverNormally, checkMessageAndReturnSize: magic, size, CRC, and the record's own offset.
 """
 
 from ....event_types.node import Wipe
@@ -19,10 +19,7 @@ from ...topology import MASTER
 
 
 class LogRecordsWhole(Law):
-    id = "log-records-whole"
     kind = DURABILITY
-    promise = "Up to its end a recovered log is whole, valid records and fillers."
-    source = "CommitLog.checkMessageAndReturnSize, CommitLog.recoverNormally"
     needs = frozenset({"audit"})
 
     def begin(self) -> None:

@@ -1,4 +1,5 @@
-"""``log-recovered``: a start keeps the log's unbroken chain of whole records, unchanged, and leaves nothing else.
+"""``log-recovered``: after a crash a log ends where its unbroken chain of whole records ended, unchanged, durable and
+with nothing behind it; after an orderly stop nothing of log, queues and index changes.
 
 The store reader reads each store just before the start.
 
@@ -30,13 +31,7 @@ RECOVERIES = {"orderly": "normal", "crash": "abnormal"}
 
 
 class LogRecovered(Law):
-    id = "log-recovered"
     kind = DURABILITY
-    promise = (
-        "After a crash a log ends where its unbroken chain of whole records ended, unchanged, durable and with nothing "
-        "behind it; after an orderly stop nothing of log, queues and index changes."
-    )
-    source = "CommitLog.recoverNormally, CommitLog.recoverAbnormally, MappedFileQueue.truncateDirtyFiles"
     needs = frozenset({"start", "found"})
     awaits = {"found": EVERY, "abort": EventFilter(frozenset({"refused"}))}
 

@@ -1,5 +1,4 @@
-"""``log-retention``: a log file is deleted only when all its data is older than fileReservedTime, not in the first
-minute of its broker's incarnation, and not twice within cleanResourceInterval.
+"""``log-retention``: no log file with a message younger than fileReservedTime is deleted, except on demand.
 
 Checks:
 - The age, by the node's clock, of the youngest record in the deleted files: since it was written there, or since the
@@ -26,10 +25,7 @@ ON_DEMAND, DEMANDED_NS = "retention", 30_000 * MS
 
 
 class LogRetention(Law):
-    id = "log-retention"
     kind = DURABILITY
-    promise = "No log file with a message younger than fileReservedTime is deleted, except on demand."
-    source = "CleanCommitLogService, MappedFileQueue.deleteExpiredFileByTime"
     needs = frozenset({"config", "append", "expire"})
     awaits = {"expire": EVERY, "fault": EventFilter(frozenset({ON_DEMAND}))}
 

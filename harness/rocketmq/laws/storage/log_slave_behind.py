@@ -5,7 +5,7 @@ Checks:
   while both nodes run.
 Abstains when:
 - The slave diverged, or the bytes were in flight from an earlier incarnation of the master.
-Source: HAService.HAClient.
+Source: HAService.HAClient: a slave writes only what its master sent.
 """
 
 from ....history import Event
@@ -17,10 +17,7 @@ from ...topology import MASTER, ROGUE
 
 
 class LogSlaveBehind(Law):
-    id = "log-slave-behind"
     kind = DURABILITY
-    promise = "A slave's log end never exceeds the master's."
-    source = "HAService.HAClient: a slave writes only what its master sent"
     needs = frozenset({"append"})
 
     def begin(self) -> None:

@@ -7,7 +7,7 @@ Checks:
   at the same offset. The master's appends and records, or without a trace its answers to sends, give these messages.
 Abstains when:
 - A diverged slave (see ``logs``) holds the range above the common part of the two histories.
-Source: the design of asynchronous replication: one log, copied in order.
+Source: the design of asynchronous replication: a slave's log is one contiguous range of its master's (HAService).
 """
 
 from ....event_types.client import Ok
@@ -23,10 +23,7 @@ Range = tuple[int, int]
 
 
 class LossIsSuffix(Law):
-    id = "loss-is-suffix"
     kind = DURABILITY
-    promise = "From its log start on, a slave lacks exactly the master's messages that end after its log end."
-    source = "HAService: a slave's log is one contiguous range of its master's"
     applies_with = "a slave that holds records"
     needs = frozenset({"record", "audit"})
 
@@ -74,7 +71,5 @@ class LossIsSuffix(Law):
                 continue
             self.judged += 1
             if (message, lo) not in found:
-                self.violate(
-                    event._replace(message=message),
-                    f"{node}'s log reaches from {start} to {event.hi} and lacks {message} at [{lo}, {hi})",
-                )
+                what = f"{node}'s log reaches from {start} to {event.hi} and lacks {message} at [{lo}, {hi})"
+                self.violate(event._replace(message=message), what)

@@ -1,4 +1,5 @@
-"""``queue-checkpoint``: a checkpoint records in time that queues are durable, and never more than the log has.
+"""``queue-checkpoint``: the checkpoint records durable queues within flushIntervalConsumeQueue and
+flushConsumeQueueThoroughInterval, and after a clean stop, and never more than the log has.
 
 A start after a crash dispatches messages stored after the checkpoint's time again: an old time makes the start long,
 one that is too new loses messages.
@@ -38,13 +39,7 @@ STOPS = ("restart", "upgrade")
 
 
 class QueueCheckpoint(Law):
-    id = "queue-checkpoint"
     kind = CONVENTION
-    promise = (
-        "The checkpoint records durable queues within flushIntervalConsumeQueue and flushConsumeQueueThoroughInterval, "
-        "and after a clean stop, and never more than the log has."
-    )
-    source = "FlushConsumeQueueService; StoreCheckpoint; DefaultMessageStore.shutdown"
     needs = frozenset({"config", "dispatch", "record", "checkpoint"})
     timed = True
 

@@ -20,7 +20,7 @@ from ....event_types.client import Ok
 from ....event_types.node import Start, Wipe
 from ....judging.law import DURABILITY, only
 from ....texts.content import waits_first
-from ...event_types.log import Audit, Expire, Record
+from ...event_types.log import Audit, Record
 from ...known.circumstances import DIVERGED, EARLIER_INCARNATION, LONGER, QUEUES_LOST_UNDETECTED
 from ...law import Law
 from ...topology import MASTER
@@ -29,10 +29,7 @@ Position = tuple[str | None, int | None]
 
 
 class QueueDense(Law):
-    id = "queue-dense"
     kind = DURABILITY
-    promise = "A queue's offsets are dense, and an offset gets a second message only if the first was lost."
-    source = "CommitLog.topicQueueTable; DefaultMessageStore.recoverTopicQueueTable"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:
@@ -40,7 +37,6 @@ class QueueDense(Law):
         """Answers that reported an offset, by the record's log offset on the master."""
         self.taken: dict[Position, Ok | Record] = {}
         """The last record, or answer, for each queue offset of the master."""
-        self.expired = False
 
     def on_ok(self, event: Ok) -> None:
         call = self.known.calls.begun(event)
@@ -59,7 +55,8 @@ class QueueDense(Law):
             return
         self.judged += 1
         following: dict[str | None, int] = {}
-        begins = event.lo == 0 and not self.expired
+        # Later copies of a log that expired lack its oldest files as well.
+        begins = event.lo == 0 and not self.known.stores.expired
         for each in records:
             offset = each.queue_offset or 0
             due = following.get(each.queue, 0 if begins else offset)
@@ -85,10 +82,6 @@ class QueueDense(Law):
             return
         offset = f"offset {event.queue_offset} of {event.queue}"
         self.violate(event, f"{offset} went to {event.message}; {before.message} has it, and was not lost")
-
-    def on_expire(self, event: Expire) -> None:
-        """Later copies of this log lack its oldest files as well."""
-        self.expired = True
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:

@@ -1,4 +1,5 @@
-"""``queue-derived-equal``: nodes derive the same queues, and the same answers of the key index, from the same log.
+"""``queue-derived-equal``: consume queues of two nodes agree over what both hold, and their key indexes give the same
+answers.
 
 ``queue-whole-records`` checks that queues are complete, ``queue-is-its-log`` that they are right.
 
@@ -11,7 +12,7 @@ Abstains when:
 - A lying disk lost a part of the queues undetectably (:mod:`pairproof.harness.rocketmq.known.lost_undetected`).
 - The slave diverged, or the log begins before a promoted slave's (see ``known``).
 - All of a queue's messages on one node have expired on the other, which may begin the queue again at 0.
-Source: ConsumeQueue, IndexService.
+Source: ConsumeQueue, IndexService: each node derives them from its own log.
 """
 
 from ....event_types.node import Wipe
@@ -24,10 +25,7 @@ from ...law import Law
 
 
 class QueueDerivedEqual(Law):
-    id = "queue-derived-equal"
     kind = DURABILITY
-    promise = "Consume queues of two nodes agree over what both hold, and their key indexes give the same answers."
-    source = "ConsumeQueue and IndexService: each node derives them from its own log"
     needs = frozenset({"entries", "keys"})
 
     def begin(self) -> None:
@@ -52,10 +50,8 @@ class QueueDerivedEqual(Law):
         if other.queue_offset != event.compared_from or other.digest != event.digest:
             levels = self.known.derived_under.levels(other.node or "", event.node)
             why = f"{levels}: " if levels and event.queue.startswith(DELAYED) else ""
-            self.violate(
-                event, f"{why}the entries of {event.queue} from {event.compared_from} on differ between "
-                f"{other.node} and {event.node}"
-            )  # fmt: skip
+            what = f"{why}the entries of {event.queue} from {event.compared_from} on"
+            self.violate(event, f"{what} differ between {other.node} and {event.node}")
 
     def on_keys(self, event: Keys) -> None:
         other = self._other(event.message, event)

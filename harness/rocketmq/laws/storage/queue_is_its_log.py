@@ -1,4 +1,4 @@
-"""``queue-is-its-log``: a broker's queues and key index are those that its own log gives.
+"""``queue-is-its-log``: the queues and the key index of a broker are those that its own log gives.
 
 Each audit of a running node, also the master, derives queues and index from the log.
 
@@ -12,7 +12,8 @@ Abstains when:
 - A lying disk has damaged the store, the slave diverged (see ``logs``), or the log begins before a promoted slave's.
 - For used slots: the broker is RocketMQ before 4.7.1, which counts one for each entry.
 - For delivery times: the store was dispatched with several values of messageDelayLevel.
-Source: ReputMessageService, ConsumeQueue, IndexService.load, CommitLog.recoverAbnormally.
+Source: DefaultMessageStore.ReputMessageService, which builds queues and index from the log; ConsumeQueue,
+IndexService.load, CommitLog.recoverAbnormally.
 """
 
 from ....judging.law import DURABILITY
@@ -26,10 +27,7 @@ SLOTS_COUNTED_SINCE = (4, 7, 1)
 
 
 class QueueIsItsLog(Law):
-    id = "queue-is-its-log"
     kind = DURABILITY
-    promise = "The queues and the key index of a broker are those that its own log gives."
-    source = "DefaultMessageStore.ReputMessageService: consume queues and index are built from the log"
     needs = frozenset({"derived"})
     timed = True
 

@@ -1,4 +1,5 @@
-"""``queue-paced``: a consumer pulls each queue that it holds, commits its progress and renews its lock, each in time.
+"""``queue-paced``: a consumer pulls each of its queues, one pull at a time and without a break; it commits every 5 s
+and renews its locks every 20 s.
 
 Checks:
 - It pulls a queue from its assignment on, one pull at a time, and no queue that it does not hold. The next pull follows
@@ -12,9 +13,9 @@ Abstains when:
 - The group is orderly: pulls, commits and the reaction to PULL_OFFSET_MOVED wait for locks.
 - The consumer's route lacks the broker, or its master, or a pull carries the commit.
 - The lab is a real-time one (not applicable): its clients do not record this.
-Source: DefaultMQPushConsumerImpl (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s), MQClientInstance
-(persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the pause of 20 ms is that
-of the lab's consumers.
+Source: DefaultMQPushConsumerImpl.pullMessage (PULL_TIME_DELAY_MILLS_WHEN_EXCEPTION, OFFSET_ILLEGAL: 10 s),
+MQClientInstance (persistAllConsumerOffset every 5 s), ConsumeMessageOrderlyService (REBALANCE_LOCK_INTERVAL); the pause
+of 20 ms is that of the lab's consumers.
 """
 
 from __future__ import annotations
@@ -78,13 +79,7 @@ class Held:
 
 
 class QueuePaced(Law):
-    id = "queue-paced"
     kind = CONVENTION
-    promise = (
-        "A consumer pulls each of its queues, one pull at a time and without a break; it commits every 5 s and renews "
-        "its locks every 20 s."
-    )
-    source = "DefaultMQPushConsumerImpl.pullMessage, MQClientInstance, ConsumeMessageOrderlyService"
     needs = frozenset({"ask", "assign", "invoke", "ok"})
     ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "assign": EVERY, "ask": EVERY, "lock": EVERY}

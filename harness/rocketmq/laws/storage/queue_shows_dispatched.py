@@ -9,7 +9,7 @@ Abstains when:
 - The pull does not begin and end in one incarnation of its broker.
 - The slave diverged (see ``logs``).
 - For the queue's end: the message is a delayed one, whose answer names another queue's offset.
-Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue.
+Source: DefaultMessageStore.ReputMessageService, getMessage and getMaxOffsetInQueue: readers see the consume queues.
 """
 
 from typing import NamedTuple
@@ -40,9 +40,6 @@ class Early(NamedTuple):
 
 
 class QueueShowsDispatched(Law):
-    id = "queue-shows-dispatched"
-    promise = "A pull shows and delivers only messages that its broker has dispatched."
-    source = "DefaultMessageStore: readers see the consume queues"
     needs = frozenset({"start", "dispatch", "invoke", "ok", "deliver"})
     timed = True
 

@@ -21,14 +21,14 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from ....event_types.machine import Fault
-from ....event_types.node import Config, Crash, Start, Stop, Wipe
+from ....event_types.node import Crash, Start, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.log import Append, Audit, Dispatch, Entries, Expire, Record
 from ...known.circumstances import DIVERGED, LOST_UNDETECTED
 from ...known.deadlines import spent_ns
 from ...law import Law
-from ...settings import line, parse
+from ...settings import DEFAULTS, line
 from ...topology import MASTER
 
 WITHIN_NS = 1_000 * MS
@@ -45,12 +45,6 @@ class Reach(NamedTuple):
 
 
 class QueueWholeRecords(Law):
-    id = "queue-whole-records"
-    promise = (
-        "A record is dispatched only when all its bytes are in the log, and within a second of that; queues that a "
-        "fault has held up catch up within two."
-    )
-    source = "DefaultMessageStore.ReputMessageService"
     needs = frozenset({"append", "dispatch", "record", "entries", "audit"})
     timed = True
 
@@ -58,17 +52,15 @@ class QueueWholeRecords(Law):
         self.boundaries: set[int] = set()
         self.ends: list[int] = []
         """The ends of the records in its present log, ascending."""
-        self.dispatch_flushed_only: set[str | None] = set()
         self.pending: dict[str, list[tuple[int, int]]] = {}
         """By node: end and arrival (ns) of each whole record that is not dispatched."""
         self.audit: int | None = None
         self.due: dict[str, tuple[int, Event]] = {}
         """By node, in the present audit: the log offset that its queues must reach."""
 
-    def on_config(self, event: Config) -> None:
-        settings = parse(event.detail or "{}")
-        if settings.get("flushDiskType") == "SYNC_FLUSH" and line(settings).since >= (5,):
-            self.dispatch_flushed_only.add(event.node)
+    def _dispatches_flushed_only(self, node: str) -> bool:
+        settings = self.known.config.get(node, DEFAULTS)
+        return settings.get("flushDiskType") == "SYNC_FLUSH" and line(settings).since >= (5,)
 
     def on_append(self, event: Append) -> None:
         node, hi = event.node, event.hi
@@ -83,7 +75,7 @@ class QueueWholeRecords(Law):
         if node not in self.known.up:
             return
         at = bisect_right(self.ends, hi)
-        if at and self.ends[at - 1] > event.lo and node not in self.dispatch_flushed_only:
+        if at and self.ends[at - 1] > event.lo and not self._dispatches_flushed_only(node):
             self.pending.setdefault(node, []).append((self.ends[at - 1], event.t))
 
     def on_dispatch(self, event: Dispatch) -> None:
@@ -213,18 +205,12 @@ class QueueWholeRecords(Law):
             self.judged += 1
             entries = listing.entries.get(queue)
             if entries is None:
-                self.violate(
-                    seen,
-                    f"{node} has no queue {queue}; its log holds offsets {listed.first} to {listed.last}",
-                    since=None,
-                )
+                what = f"{node} has no queue {queue}; its log holds offsets {listed.first} to {listed.last}"
+                self.violate(seen, what, since=None)
             elif (entries.lo or 0) > listed.first or (entries.hi or 0) <= listed.last:
                 held = f"[{entries.lo}, {entries.hi})"
-                self.violate(
-                    entries,
-                    f"{node}'s queue {queue} holds {held}, its log offsets {listed.first} to {listed.last}",
-                    since=None,
-                )
+                what = f"{node}'s queue {queue} holds {held}, its log offsets {listed.first} to {listed.last}"
+                self.violate(entries, what, since=None)
 
     def end(self, last: Event) -> None:
         self._check_audit(None)

@@ -5,7 +5,8 @@ Checks:
   only before the first setting. A promotion counts as a setting: the log then has another clock's times.
 Abstains when:
 - The records of a diverged slave (see ``logs``) are behind the common part, where they may be mixed.
-Source: the design: lookups by time and the checkpoint search a log as ordered.
+Source: CommitLog.putMessage, which takes the timestamp under the lock that orders the log; lookups by time and the
+checkpoint search a log as ordered.
 """
 
 from ....event_types.machine import Clock
@@ -17,13 +18,9 @@ from ...topology import MASTER
 
 
 class StoreTimeOrdered(Law):
-    id = "store-time-ordered"
-    promise = "Store timestamps do not decrease along a log, except where the master's clock was set."
-    source = "CommitLog.putMessage: the timestamp is taken under the lock that orders the log"
     needs = frozenset({"record"})
 
     def begin(self) -> None:
-        self.times_set = 0
         self.stored: dict[tuple[int | None, str | None], int | None] = {}
         """By record: the setting under which it was stored, after the first one. None: one of two."""
         self.just_set = False
@@ -31,12 +28,11 @@ class StoreTimeOrdered(Law):
 
     @only(node=MASTER)
     def on_clock(self, event: Clock) -> None:
-        self.times_set += 1
         self.just_set = True
 
     @property
     def settings(self) -> int:
-        return self.times_set + self.known.stores.promotions
+        return len(self.known.clocks.get(MASTER, ())) + self.known.stores.promotions
 
     @only("put", node=MASTER)
     def on_append(self, event: Append) -> None:
@@ -58,7 +54,5 @@ class StoreTimeOrdered(Law):
         self.judged += 1
         value = before[0].value or 0
         if event.store_ms < value:
-            self.violate(
-                event,
-                f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the last record at {value} ms",
-            )
+            what = f"{event.message} at {event.lo} was stored at {event.store_ms} ms, the last record at {value} ms"
+            self.violate(event, what)

@@ -1,4 +1,5 @@
-"""``stored-as-sent``: a record has the content of its send, and is at the offset that the answer reported.
+"""``stored-as-sent``: a record has the queue, body, key, tags and flag of its send, and the offset that the answer
+reported.
 
 Checks:
 - A record with the key of a send has its body, tags and flag, and is in its queue, or in one that the broker chose and
@@ -36,10 +37,7 @@ PARTS = ("body", "tags", "flag", "compressed")
 
 
 class StoredAsSent(Law):
-    id = "stored-as-sent"
     kind = DURABILITY
-    promise = "A record has the queue, body, key, tags and flag of its send, and the offset that the answer reported."
-    source = "SendMessageProcessor.asyncSendMessage; CommitLog.asyncPutMessage"
     needs = frozenset({"invoke", "ok", "record", "audit"})
 
     def begin(self) -> None:

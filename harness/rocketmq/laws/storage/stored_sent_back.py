@@ -1,5 +1,5 @@
-"""``stored-sent-back``: a message that a consumer sent back is stored once more, with one retry more, in its delay
-level or as a dead letter, and keeps its origin.
+"""``stored-sent-back``: a message that a consumer sent back is stored once more, with one retry more: in its delay
+level, or as a dead letter after the last retry. It keeps its origin.
 
 ``stored-as-sent`` checks the content, ``deliver-sent-back`` the delivery.
 
@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
-from ....event_types.machine import Mark
 from ....history import MS
 from ....judging.law import only
 from ....texts.content import payload
@@ -53,17 +52,8 @@ class Due(NamedTuple):
 
 
 class StoredSentBack(SentBack):
-    id = "stored-sent-back"
-    promise = (
-        "A message that a consumer sent back is stored once more, with one retry more: in its delay level, or as a "
-        "dead letter after the last retry. It keeps its origin."
-    )
-    source = "AbstractSendMessageProcessor.consumerSendMsgBack"
     needs = frozenset({"config", "back", "start", "record", "audit"})
     timed = True
-
-    def begin(self) -> None:
-        self.healed = 0
 
     @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:
@@ -128,17 +118,14 @@ class StoredSentBack(SentBack):
                 self._report(after, key, f"{what} came back after {took} ms; its delay is {delay} ms")
         if len(returned) < len(waited) <= len(dues) and MASTER in self.known.up:
             last = max((due.acked_at or end.t) + (self.delay_ns(due.level) if due.level else 0) for due in dues)
-            since = max(last, self.healed, self.known.nodes.last_start(MASTER))
+            healed = self.known.milestones.get("heal")
+            since = max(last, 0 if healed is None else healed.t, self.known.nodes.last_start(MASTER))
             if end.t - since > LATE_NS:
                 text = f"{what} is not back; it is {(end.t - since) // MS} ms late"
                 self.violate(end._replace(message=key.message), text, since=since)
 
     def _report(self, event: Record | Audit, key: Key, text: str) -> None:
         self.violate(event._replace(message=key.message), text, since=None)
-
-    @only("heal")
-    def on_mark(self, event: Mark) -> None:
-        self.healed = event.t
 
     @property
     def went_down(self) -> bool:
