@@ -37,7 +37,7 @@ from .nodes import Nodes
 from .positions import Positions
 from .sent import Sent
 from .stores import Stores
-from .tables import Tables
+from .tables import READ, WRITE, Tables
 
 
 class Known(Links):
@@ -73,6 +73,11 @@ class Known(Links):
     def setting(self, node: str, key: str) -> int:
         """A numeric setting of a node; RocketMQ's default if the history has none."""
         return int(self.config.get(node, DEFAULTS)[key])
+
+    def permits(self, permissions: int = READ | WRITE) -> bool:
+        """Whether every broker's brokerPermission, by default both, lets clients read or write, or both."""
+        found = (int(each.get("brokerPermission", permissions)) for each in self.config.values())
+        return all(each & permissions == permissions for each in found)
 
     def is_covered(self, ok: Ok) -> bool:
         """Whether a slave had appended this send and validly reported its last byte."""

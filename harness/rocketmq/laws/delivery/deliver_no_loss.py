@@ -13,6 +13,7 @@ Checks:
   an administrator's settings that keep the group from the queue.
 Abstains when:
 - The consumer chose its first offset itself.
+- A broker may not be read (brokerPermission): not applicable.
 - A slave was diverged when the message was stored, or when it answered a pull that passed the message's offset: its
   queues hold other messages there.
 - The master lost a part of its log, and the group had passed the reused offset or received another message there.
@@ -35,6 +36,7 @@ from ... import contract
 from ...event_types.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
 from ...known.consumption import SLACK_NS
+from ...known.tables import READ
 from ...settings import DEFAULTS, creates_groups, refuses_reads
 from ...topology import MASTER, SLAVES
 from .never_moved import NeverMoved
@@ -58,6 +60,9 @@ class DeliverNoLoss(NeverMoved):
     applies_with = "a name server and consumers, without offsetCheckInSlave"
     needs = frozenset({"config", "invoke", "ok", "crash", "deliver", "consumer", "assign", "mark"})
     timed = True
+
+    def applies(self) -> bool:
+        return super().applies() and self.known.permits(READ)
 
     def begin(self) -> None:
         self.stored: list[Stored] = []

@@ -13,6 +13,7 @@ Abstains when:
 - Within 150 s there was a crash, a stop, a replaced store or a fault, except between slaves and their master: a dead
   member expires after 120 s.
 - A broker is down.
+- A broker may not be read (brokerPermission): not applicable.
 - An administrator's settings keep the group from the queue, or did in the time of a new route.
 - The group broadcasts, or has no members.
 Source: ConsumerManager.registerConsumer, unregisterConsumer, doChannelCloseEvent; DefaultConsumerIdsChangeListener,
@@ -26,6 +27,7 @@ from ....history import MS, Event
 from ....judging.law import EVERY, only
 from ....texts.content import payload
 from ...event_types.groups import Ask
+from ...known.tables import READ
 from ...law import Law
 from ...topology import HA_LINKS, META_LINKS
 
@@ -56,6 +58,9 @@ class GroupShared(Law):
     ignored_nodes = frozenset()
     awaits = {"consumer": EVERY, "route": EVERY}
     timed = True
+
+    def applies(self) -> bool:
+        return self.known.permits(READ)
 
     def begin(self) -> None:
         self.groups: dict[str, Group] = {}

@@ -9,6 +9,7 @@ Checks:
 - Each answer, and each notification, has a status and a content that ``conversations`` allows.
 Abstains when:
 - There is no answer.
+- It is a broker's, and a broker may not be read or written (brokerPermission).
 - The broker is RocketMQ's, as conversations would change its state.
 - The broker diverged: its queues may end at a broken record.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
@@ -31,6 +32,8 @@ class ConversationAnswered(Law):
         served = SERVED.get(event.f)
         # A broker of the reference is never too busy for a conversation.
         if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
+            return
+        if event.node in self.known.config and not self.known.permits():
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
             served = NO_KEY

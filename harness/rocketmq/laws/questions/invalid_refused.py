@@ -5,7 +5,8 @@ Checks:
   ``invalid_requests`` allows: not success, and not a code on which clients retry.
 - Bytes that are not a frame end the connection, as no request can be answered.
 Abstains when:
-- An administrator changed what clients use, and the answer is that it is missing or may not be read.
+- An administrator changed what clients use, or a broker may not be read or written (brokerPermission), and the answer
+  is that something is missing or may not be read.
 - There is no answer in time, or it is SYSTEM_BUSY with a reason in brackets.
 - The broker is RocketMQ before 4.9: it accepts topics of any name and length, and deletes its own. Measurements begin
   with 4.9.
@@ -28,7 +29,8 @@ class InvalidRefused(Law):
         request = REQUESTS.get(event.f)
         if request is None or _is_inconclusive(event) or self.known.is_older(event.node, SINCE):
             return
-        if event.status in FORBIDS and self.known.tables.is_used_changed():
+        is_forbidden = self.known.tables.is_used_changed() or not self.known.permits()
+        if event.status in FORBIDS and is_forbidden:
             return
         self.judged += 1
         if event.status not in request.refused:

@@ -6,7 +6,7 @@ Checks:
   the master does not create it automatically: groups also for commits and queries, which create none, topics before the
   first send.
 - An administrator's setting is a reason: a queue beyond the topic's, no permission to read the topic, a group that may
-  not consume. For NO_PERMISSION nothing else is, except on a black box.
+  not consume. For NO_PERMISSION only brokerPermission is, too, except on a black box.
 - An illegal message is a reason if it has no body (RocketMQ's clients send none), if it may exceed a record's limits,
   maxMessageSize or a log file, or if its queue is beyond defaultTopicQueueNums.
 Abstains when:
@@ -134,6 +134,8 @@ class ValidTaken(Law):
             # A broker saves its topics or groups, perhaps after an unrecorded deletion.
             is_saved = any(self.known.tables.saved(event.node, each) for each in (TOPICS, GROUPS))
             may_be_gone = is_saved or self.known.stores.may_lack_files(event.node)
+            if status == NO_PERMISSION and not self.known.permits():
+                return True
             if status == NO_PERMISSION and not self.known.is_a_black_box(event.node):
                 # The history has all administrators, and a name that is missing takes no permission away.
                 return False

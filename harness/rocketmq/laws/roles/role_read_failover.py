@@ -12,7 +12,7 @@ Checks:
   and (for the return) to the master. Slaves, or a promoted master, must have registered and fetched topics and groups
   since the group was first served.
 Abstains when:
-- There are no slaves or no name server (not applicable).
+- There are no slaves or no name server, or a broker may not be read by brokerPermission (not applicable).
 - An administrator's settings keep the group from the queue; afterwards the time begins again.
 - The group is orderly: only the master gives locks.
 - The slave may refuse reads (5.x with slaveReadEnable off); the return is checked.
@@ -31,6 +31,7 @@ from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.metadata import Sync
 from ...known.metadata import ARRIVED
+from ...known.tables import READ
 from ...settings import creates_groups, refuses_reads
 from ...topology import MASTER, NAMES
 from ..metadata.syncing import MetadataLaw
@@ -63,6 +64,9 @@ class Claim:
 class RoleReadFailover(MetadataLaw):
     needs = frozenset({"config", "crash", "consumer", "assign", "ok", "register", "sync"})
     timed = True
+
+    def applies(self) -> bool:
+        return super().applies() and self.known.permits(READ)
 
     def begin(self) -> None:
         self.claims: dict[Key, Claim] = {}

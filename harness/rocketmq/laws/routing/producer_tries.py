@@ -16,6 +16,7 @@ Checks:
 Abstains when:
 - The producer does not choose queues and retry itself, or the copy is one that a consumer sent back.
 - Tries are not recorded.
+- A broker may not be written (brokerPermission): not applicable.
 Source: DefaultMQProducerImpl.sendDefaultImpl, TopicPublishInfo.selectOneMessageQueue, MQFaultStrategy (off by default).
 """
 
@@ -27,6 +28,7 @@ from ....judging.law import CONVENTION, EVERY, EventFilter, only
 from ....texts.content import payload
 from ...event_types.log import Audit
 from ...known.calls import Begun
+from ...known.tables import WRITE
 from ...law import Law
 from ...topology import MASTER, NAMES
 from ..acks.ack_refused_is_absent import UNKNOWN_ERROR
@@ -70,6 +72,9 @@ class ProducerTries(Law):
     ignored_nodes = frozenset()
     awaits = {"invoke": EventFilter(frozenset({PRODUCE})), "try": EVERY}
     timed = True
+
+    def applies(self) -> bool:
+        return self.known.permits(WRITE)
 
     def begin(self) -> None:
         self.last: dict[object, tuple[Try, int]] = {}

@@ -197,3 +197,11 @@ def test_a_queue_that_an_administrator_added_may_be_lost_with_the_table() -> Non
 
     assert_broken(ValidTaken, lost("process"), "refuses pull")
     assert_holds(ValidTaken, lost("machine"))
+
+
+def test_a_broker_s_own_permission_is_a_reason() -> None:
+    def refused(permission: int) -> H:
+        return asked(world(brokerPermission=permission), "NO_PERMISSION", f="pull", group="G")
+
+    assert_holds(ValidTaken, refused(2))
+    assert_broken(ValidTaken, refused(6), "master refuses pull")
