@@ -107,6 +107,11 @@ def test_it_runs_as_a_module_which_is_what_printed_commands_then_say(tmp_path: P
     assert f"replay: {sys.executable} -m pairproof replay " in done.stdout
 
 
+def test_without_docstrings_it_ends_with_the_remedy(tmp_path: Path) -> None:
+    done = run(sys.executable, "-OO", "-m", "pairproof", "laws", cwd=tmp_path)
+    assert done.returncode == 2 and done.stderr.startswith("pairproof: laws state their promises in docstrings: run Py")
+
+
 # Who reads it.
 
 

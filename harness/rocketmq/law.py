@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping
 
+from ..errors import UsageError
 from ..history import Event
 from ..judging import law
 from ..judging.law import EventFilter
@@ -32,6 +33,8 @@ class Law(law.Law):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        if sys.flags.optimize > 1:
+            raise UsageError("laws state their promises in docstrings: run Python without -OO and PYTHONOPTIMIZE=2")
         stated = STATED.match(sys.modules[cls.__module__].__doc__ or "")
         if stated is not None:
             id_, promise, source = (" ".join(each.split()) for each in stated.groups())
