@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     found: dict[Subject, tuple[Receiver, ...]]
     """Those that receive events of a subject, kept for all trials."""
 
-    def matching(self, subject: Subject) -> Sequence[Receiver]:
+    def receivers_of(self, subject: Subject) -> Sequence[Receiver]:
         found = self.found.get(subject)
         if found is None:
             found = tuple(self._includes(*subject))
@@ -145,7 +145,7 @@ class Judge:
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
-        self._receivers = plan.matching
+        self._receivers = plan.receivers_of
         self._gone: set[int] = set()
         """Owners that receive no further events, by id."""
         self._waiting = {id(law): law for law in self._laws if law.awaits}

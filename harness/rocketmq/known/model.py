@@ -74,7 +74,7 @@ class Known(Links):
         """A numeric setting of a node; RocketMQ's default if the history has none."""
         return int(self.config.get(node, DEFAULTS)[key])
 
-    def permits(self, permissions: int = READ | WRITE) -> bool:
+    def is_allowed(self, permissions: int = READ | WRITE) -> bool:
         """Whether every broker's brokerPermission, by default both, lets clients read or write, or both."""
         found = (int(each.get("brokerPermission", permissions)) for each in self.config.values())
         return all(each & permissions == permissions for each in found)

@@ -62,7 +62,7 @@ class DeliverNoLoss(NeverMoved):
     timed = True
 
     def applies(self) -> bool:
-        return super().applies() and self.known.permits(READ)
+        return super().applies() and self.known.is_allowed(READ)
 
     def begin(self) -> None:
         self.stored: list[Stored] = []

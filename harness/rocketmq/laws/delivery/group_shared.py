@@ -60,7 +60,7 @@ class GroupShared(Law):
     timed = True
 
     def applies(self) -> bool:
-        return self.known.permits(READ)
+        return self.known.is_allowed(READ)
 
     def begin(self) -> None:
         self.groups: dict[str, Group] = {}

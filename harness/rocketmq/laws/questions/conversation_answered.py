@@ -33,7 +33,7 @@ class ConversationAnswered(Law):
         # A broker of the reference is never too busy for a conversation.
         if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
             return
-        if event.node in self.known.config and not self.known.permits():
+        if event.node in self.known.config and not self.known.is_allowed():
             return
         if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
             served = NO_KEY

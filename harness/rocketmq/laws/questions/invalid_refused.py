@@ -29,7 +29,7 @@ class InvalidRefused(Law):
         request = REQUESTS.get(event.f)
         if request is None or _is_inconclusive(event) or self.known.is_older(event.node, SINCE):
             return
-        is_forbidden = self.known.tables.is_used_changed() or not self.known.permits()
+        is_forbidden = self.known.tables.is_used_changed() or not self.known.is_allowed()
         if event.status in FORBIDS and is_forbidden:
             return
         self.judged += 1

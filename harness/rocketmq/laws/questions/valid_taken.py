@@ -134,7 +134,7 @@ class ValidTaken(Law):
             # A broker saves its topics or groups, perhaps after an unrecorded deletion.
             is_saved = any(self.known.tables.saved(event.node, each) for each in (TOPICS, GROUPS))
             may_be_gone = is_saved or self.known.stores.may_lack_files(event.node)
-            if status == NO_PERMISSION and not self.known.permits():
+            if status == NO_PERMISSION and not self.known.is_allowed():
                 return True
             if status == NO_PERMISSION and not self.known.is_a_black_box(event.node):
                 # The history has all administrators, and a name that is missing takes no permission away.

@@ -66,7 +66,7 @@ class RoleReadFailover(MetadataLaw):
     timed = True
 
     def applies(self) -> bool:
-        return super().applies() and self.known.permits(READ)
+        return super().applies() and self.known.is_allowed(READ)
 
     def begin(self) -> None:
         self.claims: dict[Key, Claim] = {}

@@ -74,7 +74,7 @@ class ProducerTries(Law):
     timed = True
 
     def applies(self) -> bool:
-        return self.known.permits(WRITE)
+        return self.known.is_allowed(WRITE)
 
     def begin(self) -> None:
         self.last: dict[object, tuple[Try, int]] = {}
