@@ -147,7 +147,7 @@ def test_a_wiped_slave_fetches_its_tables_while_a_wiped_master_is_given_them() -
 
 
 def test_a_slave_that_loses_power_while_it_saves_has_the_table_from_before() -> None:
-    (template,) = (each for each in TEMPLATES if "loses power" in each.about)
+    (template,) = (each for each in TEMPLATES if "loses power while" in each.about)
     trial = execute(*template.ops)
     (crash,) = kinds(trial, "crash", node="slave", f="machine")
     saved = [event for event in kinds(trial, "persist", node="slave", f="topics") if event.t <= crash.t]

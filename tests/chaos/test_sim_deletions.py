@@ -30,12 +30,12 @@ def ask(clients: Clients, code: int, **fields: str) -> None:
     calls.call_frame(f"{clients._address_of('master')}#stranger", opaque, frame, FOUND.append)
 
 
-def delete_group(clients: Clients, group: int, slowly: int, broker: int, node: str, **more: object) -> None:
+def delete_group(clients: Clients, group: int, slowly: int, broker: int, node: str, *more: object) -> None:
     removes = "true" if slowly % 2 else "false"
     ask(clients, RequestCode.DELETE_SUBSCRIPTIONGROUP, groupName=f"g{group}", removeOffset=removes)
 
 
-def delete_topic(clients: Clients, number: int, queues: int, node: str, **more: object) -> None:
+def delete_topic(clients: Clients, number: int, queues: int, node: str, *more: object) -> None:
     name = TOPIC if queues % 2 else f"t{number}"
     ask(clients, RequestCode.DELETE_TOPIC_IN_BROKER, topic=name)
     if queues > 4:
