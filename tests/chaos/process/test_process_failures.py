@@ -49,7 +49,7 @@ def broker_dies(session: RealSession) -> None:
 
 
 def tap_fails(session: RealSession) -> None:
-    session.evidence.listener.frames = lambda *_: 1 // 0  # type: ignore[union-attr]
+    session.evidence.listener._events.frames = lambda *_: 1 // 0  # type: ignore[union-attr]
 
 
 FAILURES: dict[str, Callable[[RealSession], None]] = {
