@@ -218,7 +218,10 @@ class Judge:
         """Laws that do not apply to this trial receive no further events, which saves a fifth of the time."""
         self._has_started = True
         for law in self._laws:
-            law.applicable = law.applies()
+            try:
+                law.applicable = law.applies()
+            except Exception as why:
+                self._retire(law, _doubt(event, why))
         self._forget([law for law in self._laws if not law.applicable])
 
     def _forget(self, owners: Sequence[object]) -> None:
@@ -243,7 +246,7 @@ class Judge:
         if owner is self._precedence:
             raise why
         left = handlers[handlers.index(handler) + 1 :]
-        doubt = f"law crashed: {_crashed(why)}, at event {event.seq} ({event.kind})"
+        doubt = _doubt(event, why)
         if isinstance(owner, Law):
             self._retire(owner, doubt)
             return left
@@ -258,6 +261,10 @@ class Judge:
         law.doubt = law.doubt or doubt
         self._crashed.add(law)
         self._forget([law])
+
+
+def _doubt(event: Event, why: Exception) -> str:
+    return f"law crashed: {_crashed(why)}, at event {event.seq} ({event.kind})"
 
 
 def _crashed(why: Exception) -> str:

@@ -96,6 +96,13 @@ class OfSlaves(Counting):
         self.judged += 1
 
 
+class CrashingWhenAsked(Counting):
+    id = "crashing-when-asked"
+
+    def applies(self) -> bool:
+        return bool(1 // 0)
+
+
 def marks(*names: str) -> H:
     history = H()
     for name in names:
@@ -156,6 +163,17 @@ def test_a_law_that_crashes_at_the_end_is_unknown() -> None:
     assert [each.verdict for each in found] == [Verdict.UNKNOWN, Verdict.HOLDS]
     told = r"law crashed: ZeroDivisionError: nothing left \(test_judge.py:\d+\), at the end"
     assert re.fullmatch(told, found[0].doubt or "")
+
+
+@pytest.mark.parametrize("live", [False, True], ids=["list", "live"])
+def test_a_law_that_cannot_say_whether_it_applies_is_unknown_and_harms_no_other(live: bool) -> None:
+    history = pair().mark("warm").mark("end")
+    alone = verdicts((Counting,), history, live)[0]
+    found = verdicts((CrashingWhenAsked, Counting), history, live)
+    assert found[0].verdict is Verdict.UNKNOWN and found[1] == alone
+    assert re.fullmatch(
+        r"law crashed: ZeroDivisionError: .* \(test_judge.py:\d+\), at event \d+ \(start\)", found[0].doubt or ""
+    )
 
 
 def test_a_history_that_the_model_cannot_follow_leaves_every_law_unknown() -> None:
