@@ -9,7 +9,7 @@ the programs of both.
 from __future__ import annotations
 
 from ..trials.trial import Trial
-from .verdict import Judgement, Verdict
+from .verdict import Judgement
 
 PHASES = frozenset({"invoke", "ok", "fail", "info"})
 """Event types that are phases of any operation: the operation's name is more specific."""
@@ -17,7 +17,7 @@ PHASES = frozenset({"invoke", "ok", "fail", "info"})
 
 def violated(trial: Trial) -> list[Judgement]:
     """The judgements of violated laws, in the order of their first violations."""
-    found = [each for each in trial.judgements if each.verdict is Verdict.VIOLATED and each.violations]
+    found = [each for each in trial.violated if each.violations]
     return sorted(found, key=lambda each: (each.violations[0].seq, each.law))
 
 

@@ -43,7 +43,7 @@ class Law(law.Law):
             cls.source = cls.__dict__.get("source", source.removesuffix("."))
 
     def end(self, last: Event) -> None:
-        """Deadlines that the law has missed by then count."""
+        """Report each deadline that the law has missed."""
         for each in self.known.deadlines:
             if each.law is self:
                 each.report_missed(last)

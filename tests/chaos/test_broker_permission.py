@@ -2,26 +2,21 @@
 
 import pytest
 
-from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.rocketmq.template import advance, fault, group, join, pull
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 
-JOIN = Op("join", {"group": 0, "consumer": 0})
-AT_SLAVE = Op("group", {"group": 0, "slowly": 1, "broker": 1, "node": "master"})
-SEND = Op("produce", {"producer": 0, "how": "turn", "wait": True, "queue": 0})
-PULL = Op("pull", {"reader": 0, "node": "master", "queue": 0})
-KILL = Op("fault", {"name": "kill", "node": "master"})
-
-
-def wait(ms: int) -> Op:
-    return Op("advance", {"ms": ms})
+PRODUCE = Op("produce", {"producer": 0, "how": "turn", "wait": True, "queue": 0})
+OPS = (
+    group(0, 1, "master"), join(0, 0), advance(3_000), PRODUCE, pull("master"), advance(6_000),
+    fault("kill", node="master"), advance(38_000),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("permission", [0, 2, 4])
 @pytest.mark.parametrize("node", ["master", "slave"])
 def test_a_forbidden_client_accuses_no_broker(node: str, permission: int) -> None:
     settings = {"lab.nameServer": 1, "slaveReadEnable": True, f"{node}.brokerPermission": permission}
-    ops = (AT_SLAVE, JOIN, wait(3_000), SEND, PULL, wait(6_000), KILL, wait(38_000))
-    trial = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule(settings, "s", ops))
-    assert [each.law for each in trial.judgements if each.verdict is Verdict.VIOLATED] == []
+    trial = run_trial(resolve.lab("sim"), resolve.target("reference"), Schedule(settings, "s", OPS))
+    assert [each.law for each in trial.violated] == []
