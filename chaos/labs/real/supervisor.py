@@ -191,7 +191,9 @@ class Supervisor:
         self.folder, lock = folders.new_folder()
         try:
             near, far = socket.socketpair()
-            near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(ANSWER_S), 0))
+            # A supervisor that stands still inside a message must not block this process.
+            for option in (socket.SO_SNDTIMEO, socket.SO_RCVTIMEO):
+                near.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", int(ANSWER_S), 0))
             self._link = Connection(near.detach())
             with far, (self.folder / LOG).open("wb") as log:
                 self._process = subprocess.Popen(

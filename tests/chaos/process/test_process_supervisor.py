@@ -6,6 +6,8 @@ import errno
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -152,6 +154,30 @@ def test_an_answer_that_nobody_waited_for_is_not_taken_for_the_next(supervisor: 
 
 
 # How labs end.
+
+
+def test_a_supervisor_that_stops_inside_an_answer_is_given_up(
+    labs_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair, ends = socket.socketpair, []
+
+    def kept() -> tuple[socket.socket, socket.socket]:
+        near, far = pair()
+        ends.append(far.dup())
+        return near, far
+
+    monkeypatch.setattr(socket, "socketpair", kept)
+    monkeypatch.setattr(keeping, "ANSWER_S", 1)
+    supervisor = Supervisor()
+    try:
+        os.kill(supervisor.pid, signal.SIGSTOP)
+        ends[0].sendall(struct.pack("!i", 100) + b"{")
+        with pytest.raises(LabError):
+            supervisor.statuses()
+    finally:
+        os.kill(supervisor.pid, signal.SIGCONT)
+        ends[0].close()
+        supervisor.close()
 
 
 def test_closing_a_lab_ends_all_and_leaves_nothing(node: MakeNode, supervisor: Supervisor, labs_folder: Path) -> None:
