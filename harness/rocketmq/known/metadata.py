@@ -32,6 +32,8 @@ ARRIVED = DONE | {"answered"}
 """Ends of a step in which the slave received its master's table."""
 MISSING = {"TOPIC_NOT_EXIST": TOPICS, "SUBSCRIPTION_GROUP_NOT_EXIST": GROUPS}
 """Answers for a missing entry, by table."""
+RETRY, DEAD = "%RETRY%", "%DLQ%"
+"""Prefixes of a group's retry and dead-letter topics."""
 
 Name = tuple[str, str]
 """A table, and an entry: a topic, a group, or ``topic@group/queue id``."""

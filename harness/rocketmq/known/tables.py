@@ -29,7 +29,7 @@ from ..contract import LIED
 from ..event_types.metadata import Persist, Sync
 from ..settings import flushes_tables
 from ..topology import MASTER, SLAVES
-from .metadata import CHANGES, DELETES, DONE, GROUPS, TOPICS, Name, topic_of
+from .metadata import CHANGES, DELETES, DONE, GROUPS, RETRY, TOPICS, Name, topic_of
 from .possible import Possible
 
 if TYPE_CHECKING:
@@ -154,8 +154,20 @@ class Tables:
         or deleted it, and now it may be as clients made it.
         """
         name = (TOPICS, topic)
+        is_unknown = name in self._entries or self._has_several_sizes(topic)
         for each in self.possible(node, name, since):
-            yield each if isinstance(each, Topic) else None if name in self._entries else UNCHANGED
+            yield each if isinstance(each, Topic) else None if is_unknown else UNCHANGED
+
+    def _has_several_sizes(self, topic: str) -> bool:
+        """Whether it is a retry topic whose queues an administrator changed: it has as many as its group when it was
+        made, which a lost store does again.
+        """
+        group = (GROUPS, topic.removeprefix(RETRY))
+        if group not in self._entries or not topic.startswith(RETRY):
+            return False
+        return any(
+            isinstance(each, Group) and each.retryQueueNums != Group().retryQueueNums for each in self._anything(group)
+        )
 
     @property
     def may_lack_topics(self) -> bool:

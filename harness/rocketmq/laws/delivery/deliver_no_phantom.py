@@ -18,8 +18,8 @@ from ....event_types.client import Deliver
 from ....judging.law import DURABILITY, EVERY
 from ....texts.content import payload
 from ...event_types.log import Record
+from ...known.metadata import RETRY
 from ...law import Law
-from .sent_back import RETRY
 
 
 class DeliverNoPhantom(Law):

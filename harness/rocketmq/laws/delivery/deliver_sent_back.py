@@ -20,9 +20,10 @@ from ....event_types.machine import Mark
 from ....history import MS, Event
 from ....judging.law import only
 from ...event_types.groups import Back
+from ...known.metadata import RETRY
 from ...known.sent import Request
 from ...topology import MASTER, NO_SLAVES
-from .sent_back import RETRY, SentBack
+from .sent_back import SentBack
 
 COMES_NS = 60_000 * MS
 """A group rebalances every 20 s, a consumer asks for a route every 30 s."""

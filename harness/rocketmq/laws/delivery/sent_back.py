@@ -13,8 +13,6 @@ from ...law import Law
 from ...topology import MASTER
 from .deliver_delayed import LEVELS, delays_ms
 
-RETRY, DEAD = "%RETRY%", "%DLQ%"
-"""Prefixes of a group's retry and dead-letter topics."""
 FIRST_LEVEL = 3
 """The delay level of the first retry; each retry adds one."""
 

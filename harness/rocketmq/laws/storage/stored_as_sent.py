@@ -26,9 +26,9 @@ from ....texts.content import payload
 from ... import contract
 from ...event_types.log import Audit, Record
 from ...known.circumstances import EARLIER_INCARNATION, LOST_UNDETECTED
+from ...known.metadata import DEAD, RETRY
 from ...law import Law
 from ...topology import MASTER
-from ..delivery.sent_back import DEAD, RETRY
 
 DELAYED = "SCHEDULE_TOPIC_XXXX"
 HALF = "RMQ_SYS_TRANS_HALF_TOPIC"

@@ -27,10 +27,11 @@ from ....judging.law import only
 from ....texts.content import payload
 from ...event_types.groups import Back
 from ...event_types.log import Audit, Record
+from ...known.metadata import DEAD, RETRY
 from ...known.sent import Request
 from ...topology import MASTER
 from ..delivery.deliver_delayed import LATE_NS, WAITING
-from ..delivery.sent_back import DEAD, RETRY, SentBack
+from ..delivery.sent_back import SentBack
 
 
 class Key(NamedTuple):
