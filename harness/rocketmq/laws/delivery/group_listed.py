@@ -181,12 +181,16 @@ class GroupListed(Law):
         self._expect(key, since, now, f"{client} {how}", member.since)
 
     def _expect(self, key: Key, since: int, now: int, what: str, quiet: int) -> None:
-        for process, member in self.sure.get(key, {}).items():
+        for process, member in self._staying(key):
             # The notification may arrive before the answer to the client that caused it. A silent member expires.
             if self.notified_at.get((key[0], process), -1) < since and now - member.since < EXPIRY_NS:
                 bound, ways = now - since + AT_ONCE_NS + self.known.healthy_ns, (key[0], f"client-{key[0]}")
                 settled = since - min(quiet, member.since)
                 self.pending.begin(Notification(key, process, since, what), since, bound, *ways, settled=settled)
+
+    def _staying(self, key: Key) -> list[tuple[int, Member]]:
+        """Sure members, by process, without those that are saying goodbye."""
+        return [each for each in self.sure.get(key, {}).items() if (key, each[0]) not in self.leaving]
 
     def _is_current(self, key: Key) -> bool:
         return key[1] == self.known.nodes.ended(key[0])
@@ -197,8 +201,7 @@ class GroupListed(Law):
     def _judge(self, event: Ask, key: Key, since: int) -> None:
         """``since``: the time of the request."""
         named = set(json.loads(event.detail or "[]")) if event.status == "answered" else set()
-        sure = [each for process, each in self.sure.get(key, {}).items() if (key, process) not in self.leaving]
-        quiet = [each for each in sure if self._is_undisturbed(event.node, each.since)]
+        quiet = [each for _, each in self._staying(key) if self._is_undisturbed(event.node, each.since)]
         # Requests of two clients may overtake each other: a member must be listed if it was sure before this one.
         lacking = {each.client for each in quiet if each.sure <= since and event.t - each.since < EXPIRY_NS} - named
         latest = since - AT_ONCE_NS - self.known.healthy_ns

@@ -58,6 +58,12 @@ def test_a_member_with_a_goodbye_in_flight_may_be_listed_or_not() -> None:
     assert_broken(GroupListed, two().add("ask", **leaving, status="asked").members("c2"), "master leaves out c1,")
 
 
+def test_a_member_with_a_goodbye_in_flight_may_be_notified_or_not() -> None:
+    leaving = {"node": "master", "process": 1, "group": G, "f": "goodbye", "op": 90, "message": "c1", "status": "asked"}
+    both = two().add("ask", **leaving).ask("goodbye", 2).after(2_000).mark("end")
+    assert_holds(GroupListed, both)
+
+
 def test_members_are_notified_at_once() -> None:
     def came(ms: float, *processes: int) -> Story:
         history = two().come(3).ask("beat", 3).after(ms)
