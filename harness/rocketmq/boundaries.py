@@ -89,7 +89,7 @@ BOUNDARIES: tuple[tuple[Args, ...], ...] = (
     ),
     ({"lab.pullMessages": 1}, {"lab.pullMessages": 2}, {"lab.pullMessages": 3}),
     ({"lab.flushMicros": 20_000}, {"lab.latencyMicros": 5_000}),
-    ({"mappedFileSizeCommitLog": 1_048_576},),
+    ({"mappedFileSizeCommitLog": 1_048_576, "haTransferBatchSize": 32_768},),
     (AGING,),
     (_TWO_SLAVES, {**_TWO_SLAVES, "inSyncReplicas": 4}),
 )

@@ -108,7 +108,7 @@ STORES = (
         send(0), edge_case(0, "large"), send(1), edge_case(1, "large"), advance(2), fault("kill", node="slave"),
         advance(100), heal("kill"), advance(6_000), fault("kill", node="master"), advance(100), heal("kill"),
         *REBORN, send(1), advance(600), pull("master"),
-        settings={"mappedFileSizeCommitLog": 1_048_576},
+        settings={"mappedFileSizeCommitLog": 1_048_576, "haTransferBatchSize": 32_768},
     ),
     workload(
         # The first hole is in a file before the last one; whole records follow it there and in the next one.

@@ -43,7 +43,7 @@ class VersionedTable(Generic[Entry]):
         """The table as a body, or ``pretty`` as in its file; cached until it changes."""
         made = self._made.get(pretty)
         if made is None:
-            made = self._made[pretty] = beans.encode(self.body(dict(self.entries), self.version), pretty=pretty)
+            made = self._made[pretty] = _encoded(self.body, tuple(self.entries.items()), self.version, pretty)
         return made
 
     def load(self) -> None:
@@ -93,6 +93,11 @@ class VersionedTable(Generic[Entry]):
         self._made.clear()
         self.changed = True
         self.save()
+
+
+@lru_cache(maxsize=128)
+def _encoded(body: Any, entries: tuple[tuple[str, Any], ...], version: DataVersion, pretty: bool) -> bytes:
+    return beans.encode(body(dict(entries), version), pretty=pretty)
 
 
 @lru_cache(maxsize=128)

@@ -264,6 +264,8 @@ class QueuePaced(Law):
         late = event.t - self.known.healthy_ns
         self.given.report_missed(event)
         for (process, _, queue), held in self.held.items():
+            if held.pull_by >= late and held.commit_by >= late and held.lock_by >= late:
+                continue
             for what, by in (("pull", held.pull_by), ("commit", held.commit_by), ("lock", held.lock_by)):
                 # A commit may first request the route.
                 began = self._since(process, queue, event.t) if what == "commit" else event.t
