@@ -121,6 +121,9 @@ class Copies:
             known = None
         if known is None:
             known = self.master[name] = Sighting(t)
+        elif self._saves(name, since):
+            # The master may have served the call before the save: a pull that waits, for example.
+            return
         known.seen, known.last, known.there = t, now, max(since, known.there)
 
     def _lose(self, name: Name) -> None:

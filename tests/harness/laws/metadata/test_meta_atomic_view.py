@@ -118,6 +118,8 @@ def test_a_call_in_flight_at_a_deletion_proves_nothing_after_it() -> None:
     call = {"node": "master", "process": 7, "op": 99, "f": "send", "queue": "T/0"}
     history.add("invoke", **call).add("persist", node="master", f="topics").add("ok", **call, status="PUT_OK")
     assert_holds(MetaAtomicView, pulled(history.after(1_000).round(topics="applied"), "TOPIC_NOT_EXIST"))
+    waits = used().add("invoke", **call).persist("topics", "master").after(1_000).round(topics="applied")
+    assert_holds(MetaAtomicView, pulled(waits, "TOPIC_NOT_EXIST").add("ok", **call, status="PUT_OK"))
 
 
 def test_a_full_disk_hides_deletions() -> None:
