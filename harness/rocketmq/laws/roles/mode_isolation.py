@@ -34,7 +34,7 @@ from ...event_types.metadata import Register
 from ...known.calls import Begun
 from ...known.circumstances import EARLIER_INCARNATION
 from ...law import Law
-from ...settings import line, parse
+from ...settings import creates_topics, line, parse
 from ...topology import MASTER, SLAVES
 
 SLACK_NS = 1_000 * MS
@@ -42,8 +42,8 @@ ASK_NS = 10_000 * MS
 """A broker checks held pulls every 5 s, if the message did not wake it."""
 RETURN_NS = (30_000 + 20_000 + 30_000 + 10_000) * MS
 """Route period, rebalance period, the longest hold of a pull, and timer delays."""
-UNRELATED = frozenset({"MESSAGE_ILLEGAL", "SYSTEM_ERROR"})
-"""Refusals because of the message, or of the name's own slaves (from 5.0 on)."""
+UNRELATED = frozenset({"MESSAGE_ILLEGAL", "NO_PERMISSION", "SYSTEM_ERROR"})
+"""Refusals because of the message, the topic's permissions, or of the name's own slaves (from 5.0 on)."""
 
 Key = tuple[str | None, str, str | None]
 """Group, broker name by its master, queue."""
@@ -191,6 +191,8 @@ class ModeIsolation(Law):
         ):
             return
         settings = known.config[node]
+        if status == "TOPIC_NOT_EXIST" and not creates_topics(settings):
+            return
         is_in_turn = settings.get("brokerRole") == "SYNC_MASTER" and line(settings).in_turn
         if is_in_turn or not self._is_undisturbed(node, known.calls.first_at(asked.process)):
             return

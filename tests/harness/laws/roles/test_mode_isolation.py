@@ -64,18 +64,21 @@ def lose(history: Names, name: str, how: str) -> Names:
 @pytest.mark.parametrize("how", LOST)
 @pytest.mark.parametrize(("lost", "node"), [("master", "other"), ("other", "master")])
 def test_sends_to_the_other_name_go_on(lost: str, node: str, how: str) -> None:
-    def sent(ms: float, **end: str) -> Names:
-        return lose(two(), lost, how).begin("m", node).after(ms).finish("m", node, offset=1, **end)
+    def sent(ms: float, creates: bool = True, **end: str) -> Names:
+        history = lose(two(autoCreateTopicEnable=creates), lost, how).begin("m", node).after(ms)
+        return history.finish("m", node, offset=1, **end)
 
     saying = "only another broker name was lost"
     assert_holds(ModeIsolation, sent(6_000))
     assert_broken(ModeIsolation, sent(6_001), f"m got PUT_OK from {node} after 6001 ms; {saying}")
     assert_broken(ModeIsolation, sent(5, phase="fail", status="refused"), f"m got refused from {node}")
     assert_broken(ModeIsolation, sent(5, phase="fail", status="TOPIC_NOT_EXIST"), "m got TOPIC_NOT_EXIST")
+    assert_vacuous(ModeIsolation, sent(5, creates=False, phase="fail", status="TOPIC_NOT_EXIST"))
     assert_broken(ModeIsolation, sent(6_001, phase="info", status="timeout"), f"m got no answer from {node}")
     assert_broken(ModeIsolation, lose(two(), lost, how).begin("m", node).after(6_001).mark("end"), "m got no answer")
     assert_vacuous(ModeIsolation, sent(6_000, phase="info", status="timeout"))
-    assert_vacuous(ModeIsolation, sent(5, phase="fail", status="MESSAGE_ILLEGAL"))
+    for status in ("MESSAGE_ILLEGAL", "NO_PERMISSION"):
+        assert_vacuous(ModeIsolation, sent(5, phase="fail", status=status))
 
 
 def test_without_a_lost_name_nothing_is_judged() -> None:
