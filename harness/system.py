@@ -126,6 +126,10 @@ class System:
         """Drawn settings, made compatible. ``own``: names of the user's settings, which do not change."""
         return settings
 
+    def of_line(self, settings: Args, line: str) -> Args:
+        """Drawn settings for this version line."""
+        return settings
+
     def of_a_pair(self, values: Iterable[Scalar]) -> tuple[Scalar, ...]:
         """The nodes and links among an argument's values that every trial has; all values of other arguments."""
         values = tuple(values)

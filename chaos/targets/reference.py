@@ -115,6 +115,10 @@ class ReferenceTarget(NamedTuple):
         return "rocketmq"
 
     @property
+    def line(self) -> str:
+        return self.stands_for
+
+    @property
     def follows_conventions(self) -> bool:
         """It claims to follow all of RocketMQ's conventions."""
         return True

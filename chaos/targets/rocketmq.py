@@ -175,18 +175,21 @@ class RocketMQTarget(NamedTuple):
         java = JavaProgram(program, TARGET.config(node, _as(program, settings)), more, self.has_agent)
         return java, Image(JRE, tuple(mounted), MEMORY_MB, self.images)
 
+    def _versions(self, role: str) -> list[str]:
+        return [version for each in self._programs(role) if (version := _version(each))]
+
+    @property
+    def line(self) -> str:
+        """The latest master's: a setting that only a later program has is kept for that."""
+        masters = self._versions(topology.MASTER) or self._versions(topology.SLAVES[0])
+        return max(map(nearest, masters), key=list(LINES).index)
+
     def settings(self, schedule: Args) -> Args:
         """See :meth:`ReferenceTarget.settings`. RocketMQ always behaves as the settings that only the reference has
         require.
         """
-        masters, slaves = (
-            [version for each in self._programs(role) if (version := _version(each))]
-            for role in (topology.MASTER, topology.SLAVES[0])
-        )
-        own = [*masters, *slaves]
-        # A setting that only a later program has is kept for that.
-        line = max(map(nearest, masters or own), key=list(LINES).index)
-        given = dict(for_version(line, schedule, OURS))
+        own = [*self._versions(topology.MASTER), *self._versions(topology.SLAVES[0])]
+        given = dict(for_version(self.line, schedule, OURS))
         size = given.get(LOG_FILE)
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))

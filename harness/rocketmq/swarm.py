@@ -14,6 +14,7 @@ from ..trials.abilities import Place
 from ..trials.schedule import Args, Op, Scalar, Schedule
 from . import topology
 from .boundaries import varied
+from .settings import promised_slaves
 from .template import BOTH_EXPIRE, advance, fault, heal, send
 
 MISFIT_ONE_IN, MISFIT_SENDS = 50, 8
@@ -76,6 +77,17 @@ def fitting(settings: Args, own: Collection[str] = ()) -> Args:
     if "lab.slaves" in own:
         return {**settings, "inSyncReplicas": min(replicas, topology.slaves(settings) + 1)}
     return {**settings, "lab.slaves": max(topology.slaves(settings), replicas - 1)}
+
+
+def of_line(settings: Args, line: str) -> Args:
+    """Drawn settings for a version line. A SYNC_MASTER that waits for no slave by default waits for one, unless they
+    set inSyncReplicas.
+    """
+    given = {**settings, "rocketmqVersion": line}
+    is_sync = given.get("brokerRole", "SYNC_MASTER") == "SYNC_MASTER"
+    if is_sync and not promised_slaves({**given, "brokerRole": "SYNC_MASTER"}):
+        given.setdefault("inSyncReplicas", 2)
+    return given
 
 
 def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:

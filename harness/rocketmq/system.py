@@ -52,6 +52,7 @@ class RocketMQ(System):
     corpus = staticmethod(corpus.corpus)
     known_bugs = staticmethod(known_bugs.of_mutants)
     fit = staticmethod(swarm.fitting)
+    of_line = staticmethod(swarm.of_line)
     of_a_pair = staticmethod(topology.of_a_pair)
     within = staticmethod(topology.within)
     is_whole = staticmethod(topology.has_names)

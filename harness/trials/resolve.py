@@ -85,6 +85,15 @@ class HasModel(Protocol):
 
 
 @runtime_checkable
+class HasLine(Protocol):
+    """A target whose version is known before a search draws settings."""
+
+    @property
+    def line(self) -> str:
+        """The version line that its trials behave like; empty: schedules set it."""
+
+
+@runtime_checkable
 class IsParticular(Protocol):
     """A lab that cannot run every target."""
 
@@ -136,13 +145,14 @@ def own_settings(target: Target) -> frozenset[str]:
 
 
 def fitted(target: Target, settings: Args) -> Args:
-    """Settings that a search drew, under the target's user configuration, if any.
+    """Settings that a search drew, for the target's version, under its user configuration, if any.
 
     A drawn setting that conflicts with a user's is left out, so that each configuration works with each search.
     """
     own = own_settings(target)
     if not own:
-        return settings
+        line = target.line if isinstance(target, HasLine) else ""
+        return system_of(target).of_line(settings, line) if line else settings
     settings = system_of(target).fit(under(target, settings), own)
     if goes(target, settings):
         return settings

@@ -11,6 +11,7 @@ from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import swarm, topology
 from pairproof.harness.rocketmq.boundaries import CONVERSATIONS
+from pairproof.harness.rocketmq.settings import promised_slaves
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import shrink, sweep
 from pairproof.harness.search.pacing import paced
@@ -69,6 +70,18 @@ def test_versions_replicas_and_slaves_that_are_drawn_fit_each_other() -> None:
     assert swarm.fitting({"rocketmqVersion": "4.9.7", "inSyncReplicas": 3}) == {"rocketmqVersion": "4.9.7"}
     fresh = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3, "lab.slaves": 1}
     assert swarm.fitting(fresh) == {**fresh, "lab.slaves": 2}
+
+
+@pytest.mark.parametrize(("target", "waits"), [("rocketmq-5.5.0", 1), ("rocketmq-5.5.0@model", 1), ("reference", 0)])
+def test_a_sync_master_of_5_x_waits_for_a_slave(target: str, waits: int) -> None:
+    tested = resolve.target(target)
+
+    def promised(**drawn: Scalar) -> int:
+        settings = {"brokerRole": "SYNC_MASTER", "rocketmqVersion": "5.5.0", **drawn}
+        return promised_slaves(tested.settings(resolve.fitted(tested, settings)))
+
+    assert (promised(), promised(inSyncReplicas=3, **{"lab.slaves": 2}), promised(inSyncReplicas=1)) == (waits, 2, 0)
+    assert promised(brokerRole="ASYNC_MASTER") == 0
 
 
 def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:
