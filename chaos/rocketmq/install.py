@@ -37,6 +37,8 @@ POM = resources.files(__package__).joinpath("pom.xml")
 FETCH_S = 600
 NOT_THERE = re.compile("Could not find artifact|was not found in")
 """Maven's message for a version that its repository does not have."""
+ARTIFACT = re.compile(r":([\w.-]+):jar:")
+"""A jar that Maven names in it."""
 NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
 
 
@@ -88,7 +90,7 @@ class RocketMQ(Fetched):
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
         profile = ["-Pwith-clients"] if self.version in VERSIONS else []
         missing = (
-            f"Maven's repository does not have all jars of RocketMQ {self.version}: is that a release? Then "
+            f"Maven's repository does not have all jars of RocketMQ {self.version}{{lacking}}: is that a release? Then "
             f"unpack its binary distribution (rocketmq.apache.org/download), and name that: rocketmq@/its/folder"
         )
         with resources.as_file(POM) as pom:
@@ -151,14 +153,15 @@ def source(which: str) -> RocketMQ | Home:
 
 
 def maven(arguments: Sequence[str], what: str, limit_s: int, missing: str = "") -> None:
-    """Run Maven for a purpose (``what``, in words). LabError if it fails; UsageError ``missing`` if there is no such
-    jar.
+    """Run Maven for a purpose (``what``, in words). LabError if it fails; UsageError ``missing`` if it finds no such
+    jars, which the text gets as ``lacking``.
     """
     command = [program("mvn"), "--quiet", "--batch-mode", "--strict-checksums", *arguments]
     done = programs.run(command, limit_s, f"Maven did not {what} within {limit_s} s; try again")
     if done.returncode != 0:
         if missing and NOT_THERE.search(done.stdout + done.stderr):
-            raise UsageError(missing)
+            jars = ", ".join(dict.fromkeys(ARTIFACT.findall(done.stdout + done.stderr)))
+            raise UsageError(missing.format(lacking=f" (no {jars})" if jars else ""))
         output = " | ".join((done.stdout + done.stderr).split("\n")[:4]).strip(" |")
         raise LabError(f"Maven could not {what}: {output}; is the network available?")
 
