@@ -252,13 +252,14 @@ def _print_violations(judgement: Judgement) -> None:
 def _outcome(finding: Finding, trial: Trial) -> list[str]:
     if not finding.law:
         return [f"the lab did not fail this time; the recorded failure: {finding.text}"]
+    doubtful = ", ".join(f"{each.law} ({each.doubt})" for each in trial.judgements if each.verdict == "unknown")
+    unknown = f"; unknown: {doubtful}" if doubtful else ""
     if reproduced(finding, trial):
-        return [f"reproduced: {finding.law} is violated again{_as_known(finding, trial)}"]
+        return [f"reproduced: {finding.law} is violated again{_as_known(finding, trial)}{unknown}"]
     others = [each.law for each in trial.violated]
     if others:
-        return [f"not reproduced: {finding.law} is not violated, but {', '.join(others)}"]
-    doubtful = [f"{each.law} ({each.doubt})" for each in trial.judgements if each.verdict == "unknown"]
-    return [f"not reproduced: no law is violated{f'; unknown: {chr(44).join(doubtful)}' if doubtful else ''}"]
+        return [f"not reproduced: {finding.law} is not violated, but {', '.join(others)}{unknown}"]
+    return [f"not reproduced: no law is violated{unknown}"]
 
 
 def _as_known(finding: Finding, trial: Trial) -> str:

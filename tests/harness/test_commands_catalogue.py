@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from pairproof.harness.commands.main import main
 from pairproof.harness.commands.replay import event_line
 from pairproof.harness.history import kinds
 from pairproof.harness.judging import judge, law_groups
+from pairproof.harness.judging.verdict import Judgement, Verdict
 from pairproof.harness.rocketmq import swarm
 from pairproof.harness.runs.writer import RunWriter
-from pairproof.harness.trials import resolve
+from pairproof.harness.trials import interpreter, resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.trial import Finding
 
@@ -150,6 +152,20 @@ def test_replay_tells_people_program_violation_and_outcome(capsys: Any, finding:
     assert "the pair is up and one message is replicated" in said and "f=" not in said
     assert main(["replay", str(finding), "--target", "reference"]) == 0
     assert "not reproduced: no law is violated" in capsys.readouterr().out
+
+
+def test_replay_names_unknown_laws_also_beside_a_violation(
+    capsys: Any, finding: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = json.loads(finding.read_text())["law"]
+
+    def doubted(*given: Any) -> list[Judgement]:
+        judged = judge.judge(*given)
+        return [each if each.law == law else each._replace(verdict=Verdict.UNKNOWN, doubt="a stall") for each in judged]
+
+    monkeypatch.setattr(interpreter, "judging", SimpleNamespace(judge=doubted, laws_for=judge.laws_for))
+    assert main(["replay", str(finding)]) == 1
+    assert f"reproduced: {law} is violated again; unknown: ack-bounded (a stall), " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
