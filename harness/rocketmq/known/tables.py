@@ -154,20 +154,21 @@ class Tables:
         or deleted it, and now it may be as clients made it.
         """
         name = (TOPICS, topic)
-        is_unknown = name in self._entries or self._has_several_sizes(topic)
+        is_unknown = name in self._entries or self._may_be_smaller(node, topic)
         for each in self.possible(node, name, since):
             yield each if isinstance(each, Topic) else None if is_unknown else UNCHANGED
 
-    def _has_several_sizes(self, topic: str) -> bool:
-        """Whether it is a retry topic whose queues an administrator changed: it has as many as its group when it was
-        made, which a lost store does again.
+    def _may_be_smaller(self, node: str, topic: str) -> bool:
+        """Whether it is a retry topic that may have been made with fewer queues: by a group that an administrator gave
+        none, or anew, since the table was lost, for a group that had fewer then.
         """
         group = (GROUPS, topic.removeprefix(RETRY))
         if group not in self._entries or not topic.startswith(RETRY):
             return False
-        return any(
-            isinstance(each, Group) and each.retryQueueNums != Group().retryQueueNums for each in self._anything(group)
-        )
+        usual = Group().retryQueueNums
+        sizes = {each.retryQueueNums for each in self._anything(group) if isinstance(each, Group)} | {usual}
+        may_lack = any(self._known.stores.may_lack_files(each) for each in (node, MASTER))
+        return min(sizes) < usual or (max(sizes) > usual and may_lack)
 
     @property
     def may_lack_topics(self) -> bool:

@@ -199,12 +199,15 @@ def test_a_queue_that_an_administrator_added_may_be_lost_with_the_table() -> Non
     assert_holds(ValidTaken, lost("machine"))
 
 
-def test_a_retry_topic_made_anew_has_the_queues_of_its_group_at_that_time() -> None:
-    def pulled(retries: int, topic: str) -> H:
-        return asked(sets(world(), "group", "G", retryQueueNums=retries), f="pull", group="G", queue=f"{topic}/2")
+def test_a_retry_topic_has_the_queues_of_its_group_when_it_was_made() -> None:
+    def pulled(retries: int, topic: str = "%RETRY%G", how: str = "machine") -> H:
+        table = sets(world(), "group", "G", retryQueueNums=retries).crash("master", how).start("master").after(10_000)
+        return asked(table, f="pull", group="G", queue=f"{topic}/2")
 
-    assert_holds(ValidTaken, pulled(4, "%RETRY%G"))
-    assert_broken(ValidTaken, pulled(1, "%RETRY%G"), "refuses pull of %RETRY%G/2")
+    assert_holds(ValidTaken, pulled(4))
+    assert_broken(ValidTaken, pulled(4, how="process"), "refuses pull of %RETRY%G/2")
+    assert_holds(ValidTaken, pulled(0, how="process"))
+    assert_broken(ValidTaken, pulled(1), "refuses pull of %RETRY%G/2")
     assert_broken(ValidTaken, pulled(4, "%RETRY%other"), "refuses pull of %RETRY%other/2")
 
 
