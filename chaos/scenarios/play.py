@@ -228,6 +228,7 @@ def play(
 
 
 def _on(case: Case, target: Target) -> Case:
+    case = case._replace(settings=resolve.of_line(target, case.settings))
     version = target.settings(case.settings).get(VERSION, BrokerConfig.rocketmqVersion)
     return case.on(str(version), {each.id for each in deviations.of(target)})
 

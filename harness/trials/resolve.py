@@ -144,6 +144,12 @@ def own_settings(target: Target) -> frozenset[str]:
     return frozenset() if found is None else frozenset(found.over({}))
 
 
+def of_line(target: Target, settings: Args) -> Args:
+    """Settings for the target's version line, unless a user brought some."""
+    line = target.line if isinstance(target, HasLine) and not own_settings(target) else ""
+    return system_of(target).of_line(settings, line) if line else settings
+
+
 def fitted(target: Target, settings: Args) -> Args:
     """Settings that a search drew, for the target's version, under its user configuration, if any.
 
@@ -151,8 +157,7 @@ def fitted(target: Target, settings: Args) -> Args:
     """
     own = own_settings(target)
     if not own:
-        line = target.line if isinstance(target, HasLine) else ""
-        return system_of(target).of_line(settings, line) if line else settings
+        return of_line(target, settings)
     settings = system_of(target).fit(under(target, settings), own)
     if goes(target, settings):
         return settings
