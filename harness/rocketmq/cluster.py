@@ -16,7 +16,7 @@ from ..search import swarm
 from ..trials import resolve
 from ..trials.abilities import Place, simulates
 from ..trials.schedule import Args, Op, Scalar, Schedule
-from . import topology
+from . import failover, topology
 from .boundaries import varied
 from .swarm import promoting_once
 from .template import advance, heal, join
@@ -28,6 +28,8 @@ LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
 LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 10, 60, 8
 """In the simulation one schedule in so many is long, with most operations, to combine several."""
+SECOND_ONE_IN = 6
+"""In the simulation one schedule in so many has a second master."""
 DISTURBED = tuple(each for each in TEMPLATES if not each.alone)
 USUAL = ("kill", "down", "stall", "pause", "restart")
 
@@ -52,6 +54,8 @@ def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     if number < len(TEMPLATES):
         template = Random(f"{seed}/stories").sample(TEMPLATES, len(TEMPLATES))[number]
         return Schedule({"lab.nameServer": 1, **template.settings}, f"{seed}/{number}", template.ops)
+    if number % SECOND_ONE_IN == SECOND_ONE_IN // 2 and simulates(lab):
+        return failover.schedule(seed, number)
     dice = Random(f"{seed}/whole/{number}")
     settings: dict[str, Scalar] = {"lab.nameServer": 1}
     settings |= {name: dice.choice(values) for name, values in SETTINGS.items()}
