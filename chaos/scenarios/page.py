@@ -63,7 +63,7 @@ FORM = """\
 
 - `target`: the target whose settings the scenario uses, if not RocketMQ.
 - `settings`: RocketMQ's keys and values, and the pair's: `lab.slaves`, `lab.nameServer` (consumers need one),
-  `lab.others` (a master of another broker name), `lab.haMasterAddress`; `lab.slaveFileSize` and `lab.slaveMemory`
+  `lab.others` (1: a master of another broker name, 2: of this one), `lab.haMasterAddress`; `lab.slaveFileSize` and `lab.slaveMemory`
   (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, if not the master's); `lab.connectBrokerByUser` and
   `lab.defaultBrokerId` (consumers whose user fixes the broker to read from); `lab.sendTimeoutMs` (producers' timeout,
   default 10 s; ordered sends may take longer); `lab.pullMessages` (messages per pull, default 32). Simulation only:

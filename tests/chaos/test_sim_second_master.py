@@ -86,7 +86,7 @@ def test_without_the_setting_there_is_none() -> None:
     for others in (0, 1):
         trial = execute(second(), advance(1_000), **{"lab.others": others})
         assert trial.faults[0].effect == {} and len(of(trial, "start", "other")) == others
-    with pytest.raises(UsageError, match="lab.others=2 needs one slave"):
+    with pytest.raises(UsageError, match=r"lab\.others=2 needs one slave"):
         execute(**{"lab.slaves": 2})
 
 
@@ -94,5 +94,5 @@ def test_labs_of_processes_refuse_it() -> None:
     plan = REFERENCE.plan(REFERENCE.settings(SETTINGS))  # type: ignore[attr-defined]
     assert [each.name for each in plan.nodes if each.waits] == ["other"]
     environment: Any = None
-    with pytest.raises(UsageError, match="only a simulated lab starts other later: leave lab.others=2 out"):
+    with pytest.raises(UsageError, match=r"only a simulated lab starts other later: leave lab\.others=2 out"):
         World(environment, plan, SETTINGS, "two")
