@@ -45,7 +45,7 @@ class ForgetsTheName(RouteTable):
 
 
 @seeded("names", "route-last-master", "a name server keeps both masters: it lists the second one under a free id")
-class KeepsBothMasters(RouteTable):
+class ListsTwoMasters(RouteTable):
     def register(self, who: Identity, conn: Conn, ha_address: str, body: RegisterBrokerBody, now: int) -> Master | None:
         broker = self.brokers.get(who.name)
         first = broker.broker_addrs.get(MASTER_ID, who.address) if broker is not None else who.address

@@ -4,8 +4,7 @@ It forgets a broker when the broker's registering connection ends, which may hap
 between them. Earlier registrations are not relied on.
 
 Two brokers of one name and id are *rivals*: the registration of one takes the other's place in the routes, and an
-orderly end of one empties the place, whoever has it. So a broker's own registration is relied on only after its rival
-has ended.
+orderly end of either empties the place. So a broker's own registration is relied on only after its rival has ended.
 
 Left out: the content of a registration, and several name servers. Source: RouteInfoManager (registerBroker,
 unregisterBroker). Bounded by the number of nodes.
@@ -48,7 +47,7 @@ class Naming:
         place = self.places.get(node)
         return [other for other, its in self.places.items() if its == place and other != node]
 
-    def displaced(self, node: str) -> int:
+    def replaced(self, node: str) -> int:
         """Until when a rival may have had its place or emptied it, ns; 0: never. A registration may be in flight when
         its sender ends.
         """
@@ -72,7 +71,7 @@ class Naming:
         """
         started, woke = self._nodes.last_start, self._disturbances.woke.get(node, 0)
         lost = max(started(node), started(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
-        return max(lost, self.displaced(node))
+        return max(lost, self.replaced(node))
 
     def started(self, node: str) -> None:
         """It may have been answered at the moment of its end."""

@@ -140,7 +140,7 @@ class RouteExpiry(Law):
     def _last_disturbed(self, node: str) -> int:
         """Last disturbance of the node, the name server or their link, or of its place by a rival, ns."""
         undisturbed = self.known.disturbances.undisturbed_since(node, NAMES, _link(node))
-        return max(self.known.nodes.last_start(NAMES), undisturbed, self.known.naming.displaced(node))
+        return max(self.known.nodes.last_start(NAMES), undisturbed, self.known.naming.replaced(node))
 
 
 def _link(node: str) -> str:

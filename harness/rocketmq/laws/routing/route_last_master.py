@@ -3,8 +3,8 @@ and to slaves.
 
 Checks:
 - Each read of the name server's table, and each route that it answers to a client: the address under id 0 is that of
-  the last registration with this name and id. It is missing only if that master's connection may have ended, or another
-  master of the name has stopped since (which empties the place, whoever has it).
+  the last registration with this name and id. It is missing only if that master's connection may have ended, or if any
+  master of the name has stopped since, which empties the place.
 - The master that it answers to a registering slave is this one, too; a slave may be answered none.
 - A killed master takes no other one's entry with it.
 Abstains when:
