@@ -1,6 +1,6 @@
 """Seeded cluster trials: a name server, consumers that join and leave, tables that change, and faults of all of them.
 
-In the simulation one trial in six has a second master (:mod:`failover`). The others are first the unchanged
+Where a lab can start one, one trial in six has a second master (:mod:`failover`). The others are first the unchanged
 :mod:`templates`: consumers whose master dies and returns, slow readers, an isolated slave. Later ones draw a few
 operations and faults; half of them begin with a template that these disturb, if it allows that. Time passes in larger
 steps than in a pair's trials, since routes, shares and tables are polled every few seconds. A schedule is a function of
@@ -12,10 +12,11 @@ from __future__ import annotations
 from random import Random
 
 from ..ports import Fault
+from ..ports.nodes import CanStartSecond
 from ..renamed import drawn_as
 from ..search import swarm
 from ..trials import resolve
-from ..trials.abilities import Place, simulates
+from ..trials.abilities import Place, can, simulates
 from ..trials.schedule import Args, Op, Scalar, Schedule
 from . import failover, topology
 from .boundaries import varied
@@ -30,7 +31,7 @@ FAULT_BUDGET = 2
 LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 10, 60, 8
 """In the simulation one schedule in so many is long, with most operations, to combine several."""
 SECOND_ONE_IN, SECOND = 6, 2
-"""In the simulation one schedule in so many has a second master, none of them a long one (whose numbers are odd)."""
+"""One schedule in so many has a second master, where a lab can start one; no long one, whose numbers are odd."""
 DISTURBED = tuple(each for each in TEMPLATES if not each.alone)
 USUAL = ("kill", "down", "stall", "pause", "restart")
 
@@ -53,7 +54,7 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
 def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (None: any)."""
     story = number
-    if simulates(lab):
+    if lab is None or can(lab, CanStartSecond):
         if number % SECOND_ONE_IN == SECOND:
             return failover.schedule(seed, number)
         story -= (number - SECOND - 1) // SECOND_ONE_IN + 1
