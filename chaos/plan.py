@@ -256,6 +256,8 @@ class NodePlan(NamedTuple):
     """Forms of programs that can replace it on its store, by name."""
     stage: int = 0
     """A node starts after all nodes of the stage before serve and the driver reports that they ``stand``."""
+    waits: bool = False
+    """Whether only a fault starts it, on a store of the fault's; in simulated labs alone."""
 
     def form(self, kind: type[T], other: str = "") -> T | None:
         """Its form of this type, or that of a named other program; None if it has none."""

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from pairproof.harness.ports.nodes import CanReplaceImage as CanReplaceImage
     from pairproof.harness.ports.nodes import CanReplaceStore as CanReplaceStore
     from pairproof.harness.ports.nodes import CanSkewClock as CanSkewClock
+    from pairproof.harness.ports.nodes import CanStartSecond as CanStartSecond
     from pairproof.harness.ports.nodes import CanStop as CanStop
     from pairproof.harness.ports.timing import CanArm as CanArm
     from pairproof.harness.ports.timing import CanAwait as CanAwait
@@ -83,6 +84,7 @@ else:
             "CanReplaceImage",
             "CanReplaceStore",
             "CanSkewClock",
+            "CanStartSecond",
             "CanStop",
         ),
         "ports.timing": ("CanArm", "CanAwait", "CanStep"),

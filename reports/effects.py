@@ -48,6 +48,7 @@ MEANINGS = {
     "readings_skewed": "wrong readings of a clock",
     "seen_through": "how often a slave disconnected a rogue master",
     "slaves_promoted": "became master with the data that they had",
+    "masters_added": "were started on a slave's data as a second master of the name",
     "thrown_out": "how often a broker disconnected a rogue peer",
     "writes_refused": "refused by a read-only disk",
 }

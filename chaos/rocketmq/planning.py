@@ -43,6 +43,7 @@ def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda nod
             name, forms(name), _ports(config(name)),
             fresh={} if has_names and name in topology.SLAVES else provision.FILES,
             others={OTHER: found} if (found := other(name)) else {}, stage=2 if name in topology.SLAVES else 1,
+            waits=name == topology.OTHER and topology.has_second_master(settings),
         )
         for name in brokers(settings)
     ]  # fmt: skip

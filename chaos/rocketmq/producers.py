@@ -19,12 +19,12 @@ from ...harness.rocketmq.operations.produce import ONE_WAY, ORDER, QUEUE
 from ...harness.rocketmq.operations.scope import SMALL
 from ...harness.texts.content import content
 from ...reference.client.producer import Outgoing, Producer, ProducerSettings, Sent
+from ...reference.client.routes import MASTER_ID
 from ...reference.core.calls import Outcome
 from ...reference.wire.bodies_client import MessageQueue
 from . import calls_listener
 from .clients import Call, Clients, filled
 from .context import Machine
-from .planning import OTHER_NAME
 from .provision import TOPIC
 
 USUAL_TIMEOUT_MS = 3_000
@@ -102,29 +102,23 @@ class Producers:
         return producer
 
     def _ended(self, key: str, sent: Sent) -> None:
-        call = self._at(self.calls.pop(key), sent.queue)
-        self.clients.sent(call, Outcome(sent.phase, sent.status, sent.answer))
+        self.clients.sent(self.calls.pop(key), Outcome(sent.phase, sent.status, sent.answer))
 
     def _tried(self, machine: Machine, message: Outgoing, queue: MessageQueue, outcome: Outcome | None) -> None:
-        call = self._at(self.calls[message.properties["KEYS"]], queue)
+        key = message.properties["KEYS"]
         if outcome is None:
-            phase, status, remark = "began", None, _known(machine, message.topic)
+            producer = machine.node
+            assert isinstance(producer, Producer)
+            master = producer.routes.brokers[queue.broker_name][MASTER_ID]
+            node, place = self.clients.context.node_at(master), f"{queue.topic}/{queue.queue_id}"
+            self.calls[key] = self.calls[key]._replace(node=node, queue=place)
+            phase, status, remark = "began", None, _known(producer, message.topic)
         else:
             phase, status = outcome.phase, outcome.status
             remark = outcome.answer.remark or "" if outcome.answer is not None else ""
-        self.clients.note(call, "try", f=phase, status=status, detail=remark or None)
-
-    @staticmethod
-    def _at(call: Call, queue: MessageQueue | None) -> Call:
-        """The call, with its last queue."""
-        if queue is None:
-            return call
-        node = topology.OTHER if queue.broker_name == OTHER_NAME else topology.MASTER
-        return call._replace(node=node, queue=f"{queue.topic}/{queue.queue_id}")
+        self.clients.note(self.calls[key], "try", f=phase, status=status, detail=remark or None)
 
 
-def _known(machine: Machine, topic: str) -> str:
-    producer = machine.node
-    assert isinstance(producer, Producer)
+def _known(producer: Producer, topic: str) -> str:
     queues = producer.routes.writable(topic)
     return json.dumps({"names": len({each.broker_name for each in queues}), "queues": len(queues)})

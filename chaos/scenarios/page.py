@@ -63,14 +63,14 @@ FORM = """\
 
 - `target`: the target whose settings the scenario uses, if not RocketMQ.
 - `settings`: RocketMQ's keys and values, and the pair's: `lab.slaves`, `lab.nameServer` (consumers need one),
-  `lab.others` (a master of another broker name), `lab.haMasterAddress`; `lab.slaveFileSize` and `lab.slaveMemory`
-  (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, if not the master's); `lab.connectBrokerByUser` and
-  `lab.defaultBrokerId` (consumers whose user fixes the broker to read from); `lab.sendTimeoutMs` (producers' timeout,
-  default 10 s; ordered sends may take longer); `lab.pullMessages` (messages per pull, default 32). Simulation only:
-  `lab.gatherMicros` joins what one end sends within that time, `lab.spread: 10` draws latencies and flushes from a
-  tenth to ten times the usual, and `lab.absentNameServers` gives brokers and clients two name servers of which the
-  first (1) or the second (2) does not exist. Targets with their own version leave out cases of another
-  `rocketmqVersion`.
+  `lab.others` (1: a master of another name, 2: of this one), `lab.haMasterAddress`; `lab.slaveFileSize` and
+  `lab.slaveMemory` (the slaves' `mappedFileSizeCommitLog` and `totalMemory`, if not the master's);
+  `lab.connectBrokerByUser` and `lab.defaultBrokerId` (consumers whose user fixes the broker to read from);
+  `lab.sendTimeoutMs` (producers' timeout, default 10 s; ordered sends may take longer); `lab.pullMessages` (messages
+  per pull, default 32). Simulation only: `lab.gatherMicros` joins what one end sends within that time, `lab.spread: 10`
+  draws latencies and flushes from a tenth to ten times the usual, and `lab.absentNameServers` gives brokers and clients
+  two name servers of which the first (1) or the second (2) does not exist. Targets with their own version leave out
+  cases of another `rocketmqVersion`.
 - A step begins `at` a time, `after` the end of the previous step, or after the n-th send (`after_sends`). A fault
   lasts `for` a time, until `heal` names it, or to the end. `pairproof labs` lists faults and arguments,
   [history.md](history.md) the event types.

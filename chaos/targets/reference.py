@@ -59,7 +59,7 @@ LAB_SETTINGS = {
     "lab.slaves": (0, topology.MAX_SLAVES),
     "lab.nameServer": (0, 1),
     "lab.absentNameServers": (0, 2),
-    "lab.others": (0, 1),
+    "lab.others": (0, 2),
     "lab.haMasterAddress": (0, 1),
     "lab.slaveFileSize": (0, 1 << 30),
     "lab.slaveMemory": (0, 1 << 62),
@@ -161,6 +161,8 @@ class ReferenceTarget(NamedTuple):
                 configuration.check_setting(key, value)
         if topology.has_other(merged) and not topology.has_names(merged):
             raise UsageError("lab.others needs a name server, where clients find it: set lab.nameServer=1, too")
+        if topology.has_second_master(merged) and topology.slaves(merged) != 1:
+            raise UsageError("lab.others=2 needs one slave, whose store the second master has: set lab.slaves=1")
         _check_users_choice(merged)
         for node in topology.nodes(topology.slaves(merged)):
             self.config(node, merged)
@@ -342,7 +344,9 @@ def _given(node: str, settings: tuple[tuple[str, Scalar], ...]) -> dict[str, obj
             master = _config(topology.MASTER, settings)
             values["haMasterAddress"] = f"{master.brokerIP1}:{master.ha_port}"
     if node == topology.OTHER:
-        values |= {"brokerRole": "ASYNC_MASTER", "brokerName": OTHER_NAME, "listenPort": 10_971}
+        values |= {"brokerRole": "ASYNC_MASTER", "listenPort": 10_971}
+        if not topology.has_second_master(given):
+            values["brokerName"] = OTHER_NAME
     if values.get("haListenPort"):
         values["haListenPort"] = int(str(values.get("listenPort", BrokerConfig.listenPort))) + HA_ABOVE
     return values

@@ -177,7 +177,7 @@ def _missing(faults: ports.Faults, can: list[str] | None) -> list[str] | None:
 
 
 def judgeable(lab: dict[str, typing.Any]) -> dict[str, str]:
-    """By target that a lab runs: the number of its laws that the lab can judge, as ``118 of 119``."""
+    """By target that a lab runs: the number of its laws that the lab can judge, as ``119 of 120``."""
     from ..judging import judge
     from ..trials import resolve
 

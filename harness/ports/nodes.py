@@ -56,6 +56,19 @@ class CanPromote(Protocol):
 
 
 @runtime_checkable
+class CanStartSecond(Protocol):
+    """An operator can start a second master of the pair's broker name, at its own address."""
+
+    def start_second(self, node: str, ends: str) -> Any:
+        """Stop this slave, and start the master that waits (``lab.others=2``) on the slave's store; returns a handle.
+        ``ends``: stop or kill.
+        """
+
+    def end_second(self, handle: Any) -> Effect:
+        """End the second master, and start the slave on its own store."""
+
+
+@runtime_checkable
 class CanReplaceStore(Protocol):
     """A node's store can be emptied, or replaced by an older image of itself, while its process is down."""
 
@@ -166,7 +179,7 @@ class CanReplaceImage(Protocol):
         """Stop it in an orderly way and start the node's own program; returns ``images_replaced`` and other effects."""
 
 
-SCARCE = frozenset((CanLimitMemory, CanReplaceImage))
+SCARCE = frozenset((CanLimitMemory, CanReplaceImage, CanStartSecond))
 """Abilities that only container labs, or some targets, have. Searches leave their faults out, so that labs draw nearly
 alike; scenarios have them.
 """

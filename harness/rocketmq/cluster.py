@@ -1,9 +1,10 @@
 """Seeded cluster trials: a name server, consumers that join and leave, tables that change, and faults of all of them.
 
-The first trials are the unchanged :mod:`templates`: consumers whose master dies and returns, slow readers, an isolated
-slave. Later ones draw a few operations and faults; half of them begin with a template that these disturb, if it allows
-that. Time passes in larger steps than in a pair's trials, since routes, shares and tables are polled every few seconds.
-A schedule is a function of (seed, number) and of the faults to draw; templates are the same in every lab.
+Where a lab can start one, one trial in six has a second master (:mod:`failover`). The others are first the unchanged
+:mod:`templates`: consumers whose master dies and returns, slow readers, an isolated slave. Later ones draw a few
+operations and faults; half of them begin with a template that these disturb, if it allows that. Time passes in larger
+steps than in a pair's trials, since routes, shares and tables are polled every few seconds. A schedule is a function of
+(seed, number) and of the faults to draw; templates are the same in every lab.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ from __future__ import annotations
 from random import Random
 
 from ..ports import Fault
+from ..ports.nodes import CanStartSecond
 from ..renamed import drawn_as
 from ..search import swarm
 from ..trials import resolve
-from ..trials.abilities import Place, simulates
+from ..trials.abilities import Place, can, simulates
 from ..trials.schedule import Args, Op, Scalar, Schedule
-from . import topology
+from . import failover, topology
 from .boundaries import varied
 from .swarm import promoting_once
 from .template import advance, heal, join
@@ -28,6 +30,8 @@ LAST_MS = (3_100, 11_000, 31_000)
 FAULT_BUDGET = 2
 LONG_ONE_IN, LONG_SLOTS, LONG_FAULTS = 10, 60, 8
 """In the simulation one schedule in so many is long, with most operations, to combine several."""
+SECOND_ONE_IN, SECOND = 6, 2
+"""One schedule in so many has a second master, where a lab can start one; no long one, whose numbers are odd."""
 DISTURBED = tuple(each for each in TEMPLATES if not each.alone)
 USUAL = ("kill", "down", "stall", "pause", "restart")
 
@@ -49,8 +53,13 @@ SETTINGS: dict[str, tuple[Scalar, ...]] = {
 
 def schedule(seed: str, number: int, lab: Place | None = None) -> Schedule:
     """The schedule with this number under this seed, with faults that this lab can inject (None: any)."""
-    if number < len(TEMPLATES):
-        template = Random(f"{seed}/stories").sample(TEMPLATES, len(TEMPLATES))[number]
+    story = number
+    if lab is None or can(lab, CanStartSecond):
+        if number % SECOND_ONE_IN == SECOND:
+            return failover.schedule(seed, number)
+        story -= (number - SECOND - 1) // SECOND_ONE_IN + 1
+    if story < len(TEMPLATES):
+        template = Random(f"{seed}/stories").sample(TEMPLATES, len(TEMPLATES))[story]
         return Schedule({"lab.nameServer": 1, **template.settings}, f"{seed}/{number}", template.ops)
     dice = Random(f"{seed}/whole/{number}")
     settings: dict[str, Scalar] = {"lab.nameServer": 1}

@@ -6,7 +6,8 @@ that a pair reads as a pair. The setting ``lab.slaves`` is the number of slaves.
 
 With ``lab.nameServer`` there is a name server, ``names``, with a link from each broker and from the clients; slaves
 then fetch their master's tables over ``meta`` (its main port) and ``meta-fast``. With ``lab.others`` there is one more
-master, ``other``, of another broker name.
+master, ``other``: 1 has another broker name; 2 has the pair's, its own address, and starts only by the fault
+``second_master``.
 """
 
 from __future__ import annotations
@@ -61,8 +62,13 @@ def has_names(settings: Args) -> bool:
 
 
 def has_other(settings: Args) -> bool:
-    """Whether it has a master of another broker name."""
+    """Whether it has a master beside the pair."""
     return bool(settings.get("lab.others", 0))
+
+
+def has_second_master(settings: Args) -> bool:
+    """Whether that one may become a second master of the pair's broker name."""
+    return settings.get("lab.others", 0) == 2
 
 
 def chosen_by_user(settings: Args) -> int | None:

@@ -10,7 +10,7 @@ from pairproof.harness.commands.labs import abilities
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import Event
 from pairproof.harness.judging import judge
-from pairproof.harness.ports.nodes import SCARCE, CanLimitMemory, CanReplaceImage
+from pairproof.harness.ports.nodes import SCARCE, CanLimitMemory, CanReplaceImage, CanStartSecond
 from pairproof.harness.rocketmq import cluster, swarm
 from pairproof.harness.search import sweep
 from pairproof.harness.trials import resolve
@@ -94,8 +94,8 @@ def test_an_image_may_have_any_name_but_none() -> None:
 
 
 def test_searches_draw_what_more_than_containers_can_and_nothing_else() -> None:
-    assert set(resolve.faults()) - set(resolve.drawn()) == {"memory_limit", "replace", "upgrade"}
-    assert {CanLimitMemory, CanReplaceImage} == SCARCE
+    assert set(resolve.faults()) - set(resolve.drawn()) == {"memory_limit", "replace", "second_master", "upgrade"}
+    assert {CanLimitMemory, CanReplaceImage, CanStartSecond} == SCARCE
     drawn = [search.schedule("none", number) for search in (swarm, cluster) for number in range(300)]
     drawn += sweep.schedules(SIM, TARGET, "none")
     named = {op.args.get("name") for each in drawn for op in each.ops}
@@ -104,8 +104,8 @@ def test_searches_draw_what_more_than_containers_can_and_nothing_else() -> None:
 
 def test_the_simulation_says_that_it_has_no_containers() -> None:
     can = abilities(SIM, resolve.faults(), resolve.operations()) or []
-    assert "CanDisconnect" in can and not {each.__name__ for each in SCARCE} & set(can)
-    assert {each.__name__ for each in SCARCE} <= set(
+    assert "CanDisconnect" in can and {each.__name__ for each in SCARCE} & set(can) == {"CanStartSecond"}
+    assert {each.__name__ for each in SCARCE - {CanStartSecond}} <= set(
         abilities(container_lab.LAB, resolve.faults(), resolve.operations()) or []
     )
 

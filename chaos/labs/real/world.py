@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ....harness.errors import LabError, PairproofError, Unable
+from ....harness.errors import LabError, PairproofError, Unable, UsageError
 from ....harness.history import Recorder
 from ....harness.trials.schedule import Args
 from ...plan import Plan, check_target
@@ -45,6 +45,8 @@ class World:
     processes: Processes
 
     def __init__(self, environment: Environment, plan: Plan, settings: Args, seed: str) -> None:
+        if late := [each.name for each in plan.nodes if each.waits]:
+            raise UsageError(f"only a simulated lab starts {late[0]} later: leave lab.others=2 out")
         self.environment = environment
         self.plan = plan
         self.settings = settings

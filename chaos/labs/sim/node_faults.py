@@ -32,12 +32,14 @@ class NodeFaults:
     """Abilities CanKill, CanStop, CanCrashMachine, CanTear, CanScatter, CanPause, CanSkewClock, CanReplaceStore,
     CanExpire, and those on a disk (CanStallDisk, CanSlowDisk, CanLieAboutFlushes, CanFillDisk, CanFillPartly,
     CanTurnReadOnly);
-    CanStallDispatch, CanPromote: see :mod:`pairproof.harness.ports`.
+    CanStallDispatch, CanPromote, CanStartSecond: see :mod:`pairproof.harness.ports`.
     """
 
     def __init__(self, world: World, driver: Driver) -> None:
         self.world = world
         self.driver = driver
+        self._second = ""
+        """The slave whose store the second master has; empty while there is none."""
 
     def kill(self, node: str) -> Effect:
         host = self.world.node_host(node)
@@ -50,7 +52,8 @@ class NodeFaults:
 
     def restart(self, node: str) -> None:
         host = self.world.node_host(node)
-        if host.node is None and not self.world.recorder.is_stopped:
+        serves = node != self._second if node in self.world.initial else bool(self._second)
+        if serves and host.node is None and not self.world.recorder.is_stopped:
             self.world.boot(node)
             if not host.disk.read_only:
                 self.driver.audit("recovery", node)
@@ -219,6 +222,30 @@ class NodeFaults:
     def take_back(self, handle: tuple[str, dict[str, int]]) -> Effect:
         node, effect = handle
         self.restart(node)
+        return effect
+
+    def start_second(self, node: str, ends: str) -> tuple[str, dict[str, int]]:
+        waiting = [name for name in self.world.processes if name not in self.world.initial]
+        if self._second or not waiting:
+            return "", {}
+        host = self.world.node_host(waiting[0])
+        if self.world.acting != node:
+            self.stop(node)
+        effect = dict(self.kill(node))
+        effect |= self._replace(host, self.world.node_host(node).disk.image(), "image", node)
+        self._second = node
+        self.restart(host.name)
+        return ends, {**effect, "masters_added": 1}
+
+    def end_second(self, handle: tuple[str, dict[str, int]]) -> Effect:
+        ends, effect = handle
+        if ends:
+            (name,) = set(self.world.processes) - set(self.world.initial)
+            if ends == "stop":
+                self.stop(name)
+            self.kill(name)
+            node, self._second = self._second, ""
+            self.restart(node)
         return effect
 
     def wipe_store(self, node: str) -> Effect:

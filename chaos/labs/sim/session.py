@@ -34,7 +34,7 @@ class SimSession:
     def __init__(self, target: Any, settings: Args, seed: str) -> None:
         self.world = world = World(_planned(target, settings), settings, seed)
         self.recorder, self.evidence, self.kernel = world.recorder, world.evidence, world.kernel
-        self.all_nodes = world.processes
+        self.all_nodes = world.initial
         self.driver: Driver = target.simulated(world)
         self.on_links, self.on_nodes = LinkFaults(world), NodeFaults(world, self.driver)
         self.parts = (self, self.on_links, self.on_nodes, *self.driver.parts)

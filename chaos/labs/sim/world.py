@@ -67,6 +67,8 @@ class World:
         if self.spread > 1:
             self._make_uneven()
         self.processes = tuple(each.name for each in plan.nodes)
+        self.initial = tuple(each.name for each in plan.nodes if not each.waits)
+        """Those that run from the beginning, and at the end."""
         for name in self.processes:
             self.hosts[name].disk.capacity = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.sent_by_clients)
         self._next_check = MOST_RECORDED
@@ -80,9 +82,9 @@ class World:
             shown = driver.config(name)
             if shown is not None:
                 self.evidence.config(name, shown)
-        for name in self.processes:
+        for name in self.initial:
             self.provide(name, self.hosts[name].disk)
-        for name in self.processes:
+        for name in self.initial:
             self.boot(name)
 
     def _make_uneven(self) -> None:

@@ -132,6 +132,7 @@ class Known(Links):
         if role is not None and found.get("namesrvAddr"):
             self.registering[node] = found
         self.copies.configured(node, found)
+        self.naming.configured(node, found)
         if has_pool(found):
             self.stores.pooled.add(node)
         if node == MASTER:

@@ -3,28 +3,62 @@
 It forgets a broker when the broker's registering connection ends, which may happen at any disturbance of the two or
 between them. Earlier registrations are not relied on.
 
-Left out: the content of a registration, and several name servers. Source: RouteInfoManager. Bounded by the number of
-nodes.
+Two brokers of one name and id are *rivals*: the registration of one takes the other's place in the routes, and an
+orderly end of either empties the place. So a broker's own registration is relied on only after its rival has ended.
+
+Left out: the content of a registration, and several name servers. Source: RouteInfoManager (registerBroker,
+unregisterBroker). Bounded by the number of nodes.
 """
 
 from __future__ import annotations
 
 from ...event_types.node import Crash, Stop
+from ...history import MS
 from ...judging.disturbances import Disturbances
 from ..event_types.metadata import Register
+from ..settings import Settings
 from ..topology import NAMES
 from .nodes import MACHINE, Nodes
+
+ARRIVED_NS = 1_000 * MS
+"""After this time on a healthy link nothing is in flight."""
+FOREVER = 1 << 62
 
 
 class Naming:
     def __init__(self, nodes: Nodes, disturbances: Disturbances) -> None:
         self._nodes, self._disturbances = nodes, disturbances
+        self.places: dict[str, tuple[str, int]] = {}
+        """By broker: its name and id, if its settings have both."""
         self.registered: dict[str, int] = {}
         """The last answer of the name server to a broker's current or last incarnation, ns."""
         self.joined: dict[str, int] = {}
         """Its first answer to a broker after it may have lost it, ns."""
         self.closed: dict[str, bool] = {}
         """Whether a broker's registering connection closed when the broker last ended."""
+
+    def configured(self, node: str, settings: Settings) -> None:
+        name = settings.get("brokerName")
+        if settings.get("namesrvAddr") and name is not None:
+            self.places[node] = str(name), int(settings.get("brokerId", 0))
+
+    def rivals(self, node: str) -> list[str]:
+        """Other brokers with its name and id."""
+        place = self.places.get(node)
+        return [other for other, its in self.places.items() if its == place and other != node]
+
+    def replaced(self, node: str) -> int:
+        """Until when a rival may have had its place or emptied it, ns; 0: never. A registration may be in flight when
+        its sender ends.
+        """
+        until = [0]
+        for rival in self.rivals(node):
+            if rival in self._nodes.down:
+                until.append(self._nodes.ended_at[rival] + ARRIVED_NS)
+                until.append(self._disturbances.undisturbed_since(f"names-{rival}") + ARRIVED_NS)
+            elif rival in self._nodes.started_at:
+                return FOREVER
+        return max(until)
 
     def knows(self, node: str) -> bool:
         """Whether both are up, and the broker has registered since the name server may have lost it."""
@@ -36,7 +70,8 @@ class Naming:
         end of a fault at the name server or between them.
         """
         started, woke = self._nodes.last_start, self._disturbances.woke.get(node, 0)
-        return max(started(node), started(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
+        lost = max(started(node), started(NAMES), woke, self._disturbances.undisturbed_since(NAMES, f"names-{node}"))
+        return max(lost, self.replaced(node))
 
     def started(self, node: str) -> None:
         """It may have been answered at the moment of its end."""

@@ -1,10 +1,12 @@
 """``producer-tries``: a producer takes queues in turn and retries a failed try at another broker name, within its
-limits. It does not resend a stored message, nor report failure if it may be stored. A try stores a message once.
+limits, and asks the master of its newest route. It does not resend a stored message, nor report failure if it may be
+stored. A try stores a message once.
 
 Checks:
 - A failed try is retried within the limits of count and time, at another broker name that has queues of the topic, if
   the producer has one. Exceptions: the message has a fixed queue, is one-way, or the refusal is one that any broker
   gives.
+- Each try goes to a node that the producer's newest route names as a master.
 - A stored message is not sent again, whatever its status, and there is one try at a time.
 - Sends without a fixed queue use another queue each time, if there are two and nothing fails.
 - ok reports status and queue of the last try; fail is reported only if no try may have stored the message.
@@ -26,6 +28,7 @@ from ....event_types.client import Fail, Info, Invoke, Ok, Try
 from ....history import MS, UNREADABLE, Event
 from ....judging.law import CONVENTION, EVERY, EventFilter, only
 from ....texts.content import payload
+from ...event_types.groups import Ask
 from ...event_types.log import Audit
 from ...known.calls import Begun
 from ...known.tables import WRITE
@@ -46,6 +49,7 @@ SETTLED_NS = 80_000 * MS
 PRODUCE, ONE_WAY = "produce", "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
 ROUTE_TIMEOUTS_MS = 6_000
+MASTER_ID = "0"
 
 
 class Produce:
@@ -82,10 +86,18 @@ class ProducerTries(Law):
         self.failures = 0
         """A failure lets a producer skip queues, which no try records."""
         self.tried: dict[str, int] = {}
+        self.masters: dict[str, set[str]] = {}
+        """By client: the masters in its newest route."""
 
     def _produce(self, event: Event) -> Produce | None:
         begun = self.known.calls.begun(event)
         return Produce(begun) if begun is not None and begun.call.f == PRODUCE else None
+
+    @only("route")
+    def on_ask(self, event: Ask) -> None:
+        if event.status == "answered" and event.group is None:
+            routes = payload(event.detail).values()
+            self.masters[event.client] = {nodes[MASTER_ID] for nodes in routes if MASTER_ID in nodes}
 
     def on_try(self, event: Try) -> None:
         call = self._produce(event)
@@ -99,6 +111,9 @@ class ProducerTries(Law):
     def _begin_try(self, call: Produce, event: Try) -> None:
         self.judged += 1
         wrong = self._wrong_retry(call, event) if call.began is not None else self._wrong_first_try(call, event)
+        named = self.masters.get(f"p{call.producer}", {event.node})
+        if event.node not in named:
+            wrong = f"is sent to {event.node}; the newest route names {', '.join(sorted(named)) or 'no master'}"
         if wrong is not None:
             self.violate(event, f"{event.message} {wrong}", since=None)
         if call.how in ANYWHERE:

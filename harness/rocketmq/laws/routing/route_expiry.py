@@ -138,10 +138,9 @@ class RouteExpiry(Law):
         return end.t + (end.value or 0) * MS if end.kind == "stop" else end.t
 
     def _last_disturbed(self, node: str) -> int:
-        """Last disturbance of the node, the name server or their link, ns."""
-        return max(
-            self.known.nodes.last_start(NAMES), self.known.disturbances.undisturbed_since(node, NAMES, _link(node))
-        )
+        """Last disturbance of the node, the name server or their link, or of its place by a rival, ns."""
+        undisturbed = self.known.disturbances.undisturbed_since(node, NAMES, _link(node))
+        return max(self.known.nodes.last_start(NAMES), undisturbed, self.known.naming.replaced(node))
 
 
 def _link(node: str) -> str:

@@ -216,3 +216,24 @@ def test_a_send_whose_time_is_over_too_soon_is_noticed() -> None:
     late.after(3_000)
     assert_broken(ProducerTries, early.over_with("fail", "timeout"), "m0 timed out after 2999 ms")
     assert_holds(ProducerTries, late.over_with("fail", "timeout"))
+
+
+def test_each_try_goes_to_a_master_of_the_newest_route() -> None:
+    def routed(node: str, *masters: str) -> Producing:
+        history = story().produce()
+        for op, master in enumerate(masters):
+            for status, detail in (
+                ("asked", None),
+                ("answered", json.dumps({"broker-a": {"0": master, "1": "slave"}})),
+            ):
+                history.add(
+                    "ask", node="names", process=2, op=op, f="route", status=status, message="p0", queue="t",
+                    detail=detail,
+                )  # fmt: skip
+        return history.tried("ok", "PUT_OK", node=node).over_with("ok", "PUT_OK", node=node)
+
+    assert_holds(ProducerTries, routed("master", "master"))
+    assert_holds(ProducerTries, routed("other", "master", "other"))
+    says = "m0 is sent to master; the newest route names other"
+    assert_broken(ProducerTries, routed("master", "master", "other"), says)
+    assert_broken(ProducerTries, routed("slave", "master"), "m0 is sent to slave; the newest route names master")

@@ -86,6 +86,21 @@ def test_a_name_server_that_was_restarted_learns_anew() -> None:
     assert_vacuous(RouteExpiry, names().after(100_000).crash("names").after(100_000).read().learned())
 
 
+def test_a_rival_has_the_place_until_it_ends_and_two_periods_later() -> None:
+    def rivals(ms: float, second: str = "broker-a") -> Names:
+        history = Names()
+        for node, name, number in (("master", "broker-a", 0), ("slave", "broker-a", 1), ("other", second, 0)):
+            history.config(node, namesrvAddr="n", brokerId=number, brokerName=name)
+        history.add("start", node="names").start("master").start("slave").register("master").register()
+        history.after(100_000).start("other", 0).after(100_000)
+        history.read("slave").crash("other").after(ms)
+        return history.read("slave")
+
+    assert_unbroken(RouteExpiry, rivals(71_000))
+    assert_broken(RouteExpiry, rivals(71_001), "master runs, undisturbed for 70001 ms, and is not named")
+    assert_broken(RouteExpiry, rivals(0, "broker-b"), "master runs", times=3)
+
+
 @pytest.mark.parametrize("how", ["process", "stop"])
 def test_a_killed_or_stopped_broker_leaves_the_routes_immediately(how: str) -> None:
     def dead(ms: float) -> Names:
