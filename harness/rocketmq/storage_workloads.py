@@ -184,14 +184,17 @@ STORES = (
         "more delayed messages are due than one round delivers",
         *(delayed(number % 2, 1) for number in range(40)), advance(4_000), pull("slave"),
     ),
-    workload(
-        # Progress is saved every 10 s.
-        "a master dies between deliveries of delayed messages and their save",
-        *3 * (
-            delayed(0, 1), delayed(1, 2), advance(1_300), fault("kill", node="master"), advance(100), heal("kill"),
-            advance(2_000),
-        ),
-        advance(8_000),
+    *(
+        workload(
+            # Progress is saved every 10 s; two messages are due in one turn.
+            f"a master {ends} between deliveries of delayed messages and their save",
+            *3 * (
+                delayed(0, 1), delayed(1, 1), delayed(1, 2), advance(1_300), fault(how, node="master"), advance(100),
+                heal(how), advance(2_000),
+            ),
+            advance(8_000),
+        )
+        for ends, how in (("dies", "kill"), ("is stopped", "restart"))
     ),
     workload(
         "delayed messages wait across several starts of their master",

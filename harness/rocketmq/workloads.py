@@ -18,6 +18,7 @@ from .template import (
     IN_ORDER,
     advance,
     astray,
+    change,
     delayed,
     fault,
     group,
@@ -68,6 +69,20 @@ TEMPLATES = (
     workload(
         "the name server is away",
         *CONSUMING, fault("kill", node="names"), advance(31_000), send(0), heal("kill"), advance(62_000),
+    ),
+    workload(
+        "a topic is new while the name server knows none",
+        *CONSUMING, fault("kill", node="names"), advance(100), heal("kill"), advance(1_000), topic(2, "master"),
+        advance(31_000), send(0),
+    ),
+    *(
+        workload(
+            f"clients may only {what} a broker that has topics of other permissions",
+            *(change("topic", number=number, queues=2, perm=perm) for number, perm in enumerate((2, 4))),
+            advance(31_000),
+            settings={"brokerPermission": permitted},
+        )
+        for what, permitted in (("read", 4), ("write to", 2))
     ),
     workload(
         "the master is without power for longer than a name server waits",

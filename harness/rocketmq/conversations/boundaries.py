@@ -119,6 +119,36 @@ _ANY_QUEUE = (
     *DELETES,
 )  # fmt: skip
 
+# Properties that decide together where a message is stored. Left out: a delayed half message, from which only the
+# reference takes the delay (the operation ``transact`` sends it).
+
+_PLACES = {"its queue": ends(0), "the second delay": _delay(2), "the half messages": ends(0, "RMQ_SYS_TRANS_HALF_TOPIC")}
+_HALF, _LATER = {"TRAN_MSG": "true", "PGROUP": PRODUCERS}, {"DELAY": "2"}
+
+
+def _sent_on(times: int, place: str, **properties: str) -> Conversation:
+    what = f"a message that failed {times} times, with {' and '.join(properties) or 'no property'},"
+    return (
+        Step(f"where {place} ends before {what} is sent", _PLACES[place]),
+        Step(f"{what} is sent", sends(0, "together", times=times, reads=(), **properties)),
+        Step(f"{what} is in {place}", grown(_PLACES[place]), _MORE),
+    )
+
+
+_TOGETHER = (
+    *MAKES,
+    _DELAYS,
+    *(
+        step
+        for times in (0, 1)
+        for place, properties in (("its queue", {}), ("the half messages", _HALF), ("the second delay", _LATER))
+        for step in _sent_on(times, place, **properties)
+    ),
+    # Consumers before 4.6.1 send a message back so.
+    *_sent_on(1, "the second delay", **_HALF, **_LATER),
+    *DELETES,
+)
+
 # Long names. TOPIC has as many letters as the topic that it stands for.
 
 _NAME = f"{TOPIC}%|Zz09_-".ljust(LONGEST_NAME, "t")
@@ -308,5 +338,5 @@ _LOCKS = (
     Step("the other group gives all back", _unlocks("two", 5)),
 )
 AT_BOUNDARIES: Sequence[Conversation] = (
-    _ANY_QUEUE, _LONG_NAMES, _LIMITS, _TRIED_AGAIN, _SUGGESTS, _PROGRESS, _SPELLED, _LOCKS,
+    _ANY_QUEUE, _TOGETHER, _LONG_NAMES, _LIMITS, _TRIED_AGAIN, _SUGGESTS, _PROGRESS, _SPELLED, _LOCKS,
 )  # fmt: skip
