@@ -159,7 +159,7 @@ class CanProduce(Protocol):
 class CanTransact(Protocol):
     """Producers can send half messages and end their transactions later."""
 
-    def transact(self, producer: int, queue: int, says: str, ms: int, times: int) -> None:
+    def transact(self, producer: int, queue: int, says: str, ms: int, times: int, level: int) -> None:
         """Start the send of a half message; for the end of its transaction see the operation ``transact``."""
 
 

@@ -62,7 +62,7 @@ STORES = (
         # Messages share three keys, and name some twice. A file of the index holds nine keys.
         "messages that share keys expire, and are queried before and after",
         *(
-            op for what in ("repeated-key", "keys", "repeated-key")
+            op for what in ("repeated-key", "keys", "repeated-key", "same-hash")
             for op in (*(edge_case(number % 2, what) for number in range(6)), batch(0), advance(1_500))
         ),
         *BOTH_EXPIRE, fault("kill", node="slave"), heal("kill"), fault("restart", node="master"), heal("restart"),

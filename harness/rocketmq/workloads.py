@@ -128,6 +128,12 @@ TEMPLATES = (
         *CONSUMING, leave(0, 0), leave(0, 1), advance(1_000), join(0, 2), advance(2_000),
     ),
     workload(
+        # It beats every 30 s; a call ends after 3 s without an answer.
+        "a consumer leaves while a broker does not answer its heartbeat",
+        *CONSUMING, fault("pause", node="master"), advance(24_500), leave(0, 1), advance(12_000), heal("pause"),
+        send(0), advance(6_000),
+    ),
+    workload(
         "a group outlives its master beside a slave that is behind",
         *CONSUMING, fault("stall", link="ha", direction="down"), send(0), send(1), advance(1_000),
         fault("kill", node="master"), advance(4_000), heal("kill"), send(0), advance(31_000), heal("stall"),

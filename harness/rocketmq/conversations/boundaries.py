@@ -5,7 +5,7 @@ numbers.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .asks import (
     DEAD,
@@ -122,15 +122,17 @@ _ANY_QUEUE = (
 # Properties that decide together where a message is stored. Left out: a delayed half message, from which only the
 # reference takes the delay (the operation ``transact`` sends it).
 
-_PLACES = {"its queue": ends(0), "the second delay": _delay(2), "the half messages": ends(0, "RMQ_SYS_TRANS_HALF_TOPIC")}
+_HALVES = "RMQ_SYS_TRANS_HALF_TOPIC"
+_PLACES = {"its queue": ends(0), "the second delay": _delay(2), "the half messages": ends(0, _HALVES)}
 _HALF, _LATER = {"TRAN_MSG": "true", "PGROUP": PRODUCERS}, {"DELAY": "2"}
 
 
-def _sent_on(times: int, place: str, **properties: str) -> Conversation:
+def _sent_on(times: int, place: str, properties: Mapping[str, str]) -> Conversation:
     what = f"a message that failed {times} times, with {' and '.join(properties) or 'no property'},"
+    asks = sends(0, "together", times=times, reads=(), **properties)  # type: ignore[arg-type]
     return (
         Step(f"where {place} ends before {what} is sent", _PLACES[place]),
-        Step(f"{what} is sent", sends(0, "together", times=times, reads=(), **properties)),
+        Step(f"{what} is sent", asks),
         Step(f"{what} is in {place}", grown(_PLACES[place]), _MORE),
     )
 
@@ -142,10 +144,10 @@ _TOGETHER = (
         step
         for times in (0, 1)
         for place, properties in (("its queue", {}), ("the half messages", _HALF), ("the second delay", _LATER))
-        for step in _sent_on(times, place, **properties)
+        for step in _sent_on(times, place, properties)
     ),
     # Consumers before 4.6.1 send a message back so.
-    *_sent_on(1, "the second delay", **_HALF, **_LATER),
+    *_sent_on(1, "the second delay", {**_HALF, **_LATER}),
     *DELETES,
 )
 

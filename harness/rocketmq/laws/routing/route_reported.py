@@ -1,5 +1,5 @@
-"""``route-reported``: a broker registers with the name server in each registration period, with its topics; a master that
-creates or changes a topic does so immediately.
+"""``route-reported``: a broker registers with the name server in each registration period, with its topics; a master
+that creates or changes a topic does so immediately.
 
 Checks:
 - After the end of each registration, answered or not (``register``), a broker's next one ends within its period, the
