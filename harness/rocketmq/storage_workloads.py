@@ -62,13 +62,17 @@ STORES = (
         # Messages share three keys, and name some twice. A file of the index holds nine keys.
         "messages that share keys expire, and are queried before and after",
         *(
-            op for what in ("repeated-key", "keys", "repeated-key", "same-hash")
+            op for what in ("repeated-key", "keys", "repeated-key")
             for op in (*(edge_case(number % 2, what) for number in range(6)), batch(0), advance(1_500))
         ),
         *BOTH_EXPIRE, fault("kill", node="slave"), heal("kill"), fault("restart", node="master"), heal("restart"),
         *REBORN, *(edge_case(number % 2, "repeated-key") for number in range(6)), advance(2_000),
         *(edge_case(number % 2, "keys") for number in range(6)), advance(1_000),
         settings={"maxIndexNum": 10},
+    ),
+    workload(
+        "topics and keys share a hash",
+        *(edge_case(0, "same-hash") for _ in range(4)), advance(1_000), send(0), advance(1_000),
     ),
     workload(
         "files go while no queue has what they hold",

@@ -260,6 +260,10 @@ _FAR = (
     *[Step("other ones are sent", sends_batch(0, "1", "2", "3", "4", reads=()))] * 201,
     Step("a blue one is sent behind them", sends(0, "blue", TAGS="blue", reads=())),
     Step("a pull ends before the blue one", pulls(0, 0, "blue"), only("PULL_RETRY_IMMEDIATELY")),
+    # On real brokers a pull ends at the end of a queue's file, too.
+    Step(
+        "a pull at the blue one finds it", pulls(0, 804, "blue"), pulled(805, 805, message(0, 804, "blue", TAGS="blue"))
+    ),
     *DELETES,
 )
 OF_MASTERS: Sequence[Conversation] = (_UNTOLD, _HELD, _HELD_BY_TAG, _HELD_SHORTLY, _DELAYED, _PENDING, _FAR)
