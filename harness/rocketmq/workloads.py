@@ -73,7 +73,7 @@ TEMPLATES = (
     workload(
         "a topic is new while the name server knows none",
         *CONSUMING, fault("kill", node="names"), advance(100), heal("kill"), advance(1_000), topic(2, "master"),
-        advance(31_000), send(0),
+        advance(31_000), send(0), topic(3, "master"), advance(2_000),
     ),
     *(
         workload(
