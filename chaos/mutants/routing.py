@@ -206,5 +206,5 @@ class KeepsFirstQueues(RouteTable):
 
 
 @seeded("master", "route-reported", "registers the permissions of its topics regardless of brokerPermission")
-class RegistersForbidden(_registers(lambda config: replace(config, brokerPermission=6))):  # type: ignore[misc]
+class RegistersRefused(_registers(lambda config: replace(config, brokerPermission=6))):  # type: ignore[misc]
     pass

@@ -118,7 +118,7 @@ class ClientPaced(Law):
 
     def begin(self) -> None:
         self.clients: dict[int, Client] = {}
-        self.unaware: dict[int, set[str]] = {}
+        self.left_out: dict[int, set[str]] = {}
         """By leaving process: the brokers of its routes without its goodbye."""
         self.masters: set[str] = set()
         self.names: set[str] = set()
@@ -135,11 +135,11 @@ class ClientPaced(Law):
             self.clients[event.process] = Client(event.group, event.f != "broadcasting")
             return
         client = self.clients.pop(event.process, None)
-        unaware = self.unaware.pop(event.process, client.receivers() if client is not None else set())
+        left_out = self.left_out.pop(event.process, client.receivers() if client is not None else set())
         if event.status == "off":
             self.judge_part(GOODBYES)
-            if unaware:
-                text = f"client {event.process} left {event.group} without a goodbye to {', '.join(sorted(unaware))}"
+            if left_out:
+                text = f"client {event.process} left {event.group} without a goodbye to {', '.join(sorted(left_out))}"
                 self.violate(event, text, since=None)
 
     @only(but=(OTHER,))
@@ -175,8 +175,8 @@ class ClientPaced(Law):
         if event.f == "goodbye":
             client = self.clients.pop(event.process, None)
             if client is not None:
-                self.unaware[event.process] = client.receivers()
-            self.unaware.setdefault(event.process, set()).discard(event.node)
+                self.left_out[event.process] = client.receivers()
+            self.left_out.setdefault(event.process, set()).discard(event.node)
             return
         client = self.clients.get(event.process)
         if client is None:
