@@ -32,6 +32,7 @@ from .template import (
 )  # fmt: skip
 
 RETRIED = Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "node": "master", "retry_queues": 4})
+RESET = Op("reset", {"group": 0})
 TEMPLATES = (
     workload("a group shares a topic's queues, and shares them again", *CONSUMING, leave(0, 0), advance(2_000)),
     workload("the master dies under a group, and is back", *CONSUMING, advance(6_000), *AWAY, *BACK),
@@ -126,6 +127,15 @@ TEMPLATES = (
     workload(
         "a group's last consumer says goodbye, and another comes",
         *CONSUMING, leave(0, 0), leave(0, 1), advance(1_000), join(0, 2), advance(2_000),
+    ),
+    workload(
+        "an administrator resets the offsets of a group that is away",
+        *CONSUMING, leave(0, 0), leave(0, 1), advance(12_000), RESET, advance(12_000),
+    ),
+    workload(
+        "a group comes back to the offsets that an administrator reset",
+        *CONSUMING, leave(0, 0), leave(0, 1), advance(12_000), RESET, advance(12_000), fault("kill", node="master"),
+        advance(100), heal("kill"), join(0, 2), advance(6_000),
     ),
     workload(
         # It beats every 30 s; a call ends after 3 s without an answer.
