@@ -61,7 +61,7 @@ class RenewsOften(QueueLocking):
 
 
 @seeded(CONSUMER, "client-paced", "says no goodbye to slaves")
-class SaysNoGoodbye(Consumer):
+class LeavesSlavesOut(Consumer):
     def _unregister(self) -> None:
         routes, addresses = self.routes, self.routes.addresses
         routes.addresses = lambda masters_only: addresses(masters_only=True)  # type: ignore[method-assign]
