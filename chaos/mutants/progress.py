@@ -160,7 +160,7 @@ class BeginsAnewAfterFailure(ConsumersPulling):
         super()._later(held)
 
 
-@seeded("slave", "meta-converges", "a slave keeps the larger of its own and its master's offset")
+@seeded("slave", "meta-converges", "a slave keeps its offset where its master's is smaller")
 class CopiesNoReset(ConsumerOffsets):
     def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
         kept = self.table
