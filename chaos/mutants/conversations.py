@@ -3,10 +3,12 @@
 from ...reference.core.processors.members import Members
 from ...reference.core.processors.pulling import Pulling
 from ...reference.core.processors.send_back import SendBack
+from ...reference.core.processors.sending import Sending
 from ...reference.core.requests import Request
 from ...reference.core.routes import Identity, Master, RouteTable
 from ...reference.ports import Conn
 from ...reference.wire.bodies_route import RegisterBrokerBody
+from ...reference.wire.record import Message
 from .mutant import seeded
 
 
@@ -35,3 +37,9 @@ class ServesRefusedPulls(Pulling):
 class TakesRefusedRetries(SendBack):
     def _forbids(self) -> bool:
         return False
+
+
+@seeded("master", "conversation-answered", "delays no message that has failed before")
+class DelaysNoRetries(Sending):
+    def _delayed(self, message: Message) -> Message:
+        return message if message.reconsume_times else super()._delayed(message)

@@ -185,3 +185,10 @@ class DeliversTwice(DelayedDelivery):
     def _deliver(self, level: int) -> None:
         self.next[level] = max(0, self.next[level] - 1)
         super()._deliver(level)
+
+
+@seeded("master", "deliver-delayed", "delivers a level's last message again after a restart")
+class RepeatsAtStart(DelayedDelivery):
+    def start(self) -> None:
+        super().start()
+        self.next = {level: max(0, at - 1) for level, at in self.next.items()}

@@ -58,3 +58,11 @@ class RenewsOften(QueueLocking):
     def renew(self) -> None:
         super().renew()
         self.shared.alarms.after(OTHERWISE_NS, "locks")
+
+
+@seeded(CONSUMER, "client-paced", "says no goodbye to slaves")
+class LeavesSlavesOut(Consumer):
+    def _unregister(self) -> None:
+        routes, addresses = self.routes, self.routes.addresses
+        routes.addresses = lambda masters_only: addresses(masters_only=True)  # type: ignore[method-assign]
+        super()._unregister()

@@ -1,5 +1,6 @@
 """Mutants of consumer progress: stored and reported by brokers, committed by consumers."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...reference.client.process_queue import ProcessQueue
@@ -157,3 +158,22 @@ class BeginsAnewAfterFailure(ConsumersPulling):
     def _later(self, held: ProcessQueue) -> None:
         held.next_offset = self.taken[held]
         super()._later(held)
+
+
+@seeded("slave", "meta-converges", "a slave keeps its offset where its master's is smaller")
+class CopiesNoReset(ConsumerOffsets):
+    def apply_from_master(self, offsets: Mapping[str, Mapping[int, int]]) -> None:
+        kept = self.table
+        super().apply_from_master({
+            key: {queue: max(at, kept.get(key, {}).get(queue, 0)) for queue, at in queues.items()}
+            for key, queues in offsets.items()
+        })  # fmt: skip
+
+
+@seeded("master", "progress-persisted", "does not save a smaller commit")
+class SavesNoReset(ConsumerOffsets):
+    def commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        before, is_smaller = self.changed, offset < (self.query(group, topic, queue_id) or 0)
+        taken = super().commit(group, topic, queue_id, offset)
+        self.changed = before if is_smaller else self.changed
+        return taken

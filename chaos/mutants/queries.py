@@ -108,3 +108,10 @@ class TrustsIndexUpToNow(MessageStore):
         super()._note_times(derived_ms)
         self.checkpoint.index_ms = self.io.wall_ms()
         self.checkpoint.save()
+
+
+@seeded("master", "query-by-key", "finds messages of the topic whose key has the same hash", seen_in="4.x, 5.x")
+class FindsByHash(Queries):
+    def _with_key(self, topic: str, key: str, offsets: list[int], limit: int) -> list[Record]:
+        found = [record for each in dict.fromkeys(offsets) if (record := self._record(each)) is not None]
+        return [each for each in found if each.message.topic == topic][:limit]

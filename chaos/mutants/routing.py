@@ -17,7 +17,7 @@ from ...reference.core.registration import PERIOD, Registration
 from ...reference.core.routes import Identity, Master, RouteTable
 from ...reference.core.store import MessageStore
 from ...reference.ports import Conn
-from ...reference.wire.bodies import SubscriptionGroupConfig
+from ...reference.wire.bodies import SubscriptionGroupConfig, TopicConfig
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import BrokerData, RegisterBrokerBody, TopicRouteData
 from .mutant import CONSUMER, seeded
@@ -196,3 +196,15 @@ class RegistersNextPort(_registers(lambda config: replace(config, haListenPort=0
 class IgnoresMasterAddress(Broker):
     def __init__(self, config: BrokerConfig, *given: Any) -> None:
         super().__init__(replace(config, haMasterAddress="") if config.name_servers else config, *given)
+
+
+@seeded("names", "route-reported", "keeps the queues that a topic had first")
+class KeepsFirstQueues(RouteTable):
+    def _add_topic(self, broker: str, topic: TopicConfig) -> None:
+        if broker not in self.topics.get(topic.topic_name, ()):
+            super()._add_topic(broker, topic)
+
+
+@seeded("master", "route-reported", "registers the permissions of its topics regardless of brokerPermission")
+class RegistersRefused(_registers(lambda config: replace(config, brokerPermission=6))):  # type: ignore[misc]
+    pass

@@ -91,3 +91,11 @@ class DropsMessages(CommitLog):
         if queue_offset % 3 == 2:
             return Put(self.end, self.end, None, b"")
         return super().put(message, queue_offset, store_ms)
+
+
+@seeded("master", "valid-taken", "counts properties for maxMessageSize")
+class CountsProperties(CommitLog):
+    def _size_within_limits(self, message: Message) -> int:
+        if len(message.body) + len(message.properties) > self.max_message_size:
+            raise CodecError(f"message of {len(message.body)} bytes with properties is too large")
+        return super()._size_within_limits(message)

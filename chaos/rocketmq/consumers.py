@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from zlib import crc32
 
 from ...harness.errors import UsageError
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.join import BROADCASTING, ORDERLY
-from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING
+from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING, QUEUES
 from ...reference.client import listener
+from ...reference.client.asking import ask
 from ...reference.client.consumer import Consumer, ConsumerSettings
 from ...reference.core.calls import Outcome
 from ...reference.core.topics import retry_topic
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import TopicRouteData
+from ...reference.wire.headers import RequestCode
 from ...reference.wire.properties import properties_of
 from ...reference.wire.record import Record
 from . import calls_listener
 from .clients import ALL, MORE_TAGS, PULL_ANSWER, Clients
+from .clients import Call as ClientCall
 from .context import Machine
 from .planning import OTHER_NAME
 from .provision import TOPIC
@@ -224,6 +228,25 @@ class Consumers:
             host.kill()
         else:
             host.call(host.node.stop)
+
+    def reset(self, group: int) -> None:
+        """An administrator resets the progress of a group without members, as mqadmin resetOffsetByTimeOld does."""
+        self._check("reset")
+        name, clients = group_name(group), self.clients
+        if name not in self.groups or name in self.live():
+            return
+        for number in range(QUEUES):
+            queue = f"{TOPIC}/{number}"
+            call = clients.begin(f"administrator-{topology.MASTER}", "commit", topology.MASTER, None, queue)
+            columns = {"f": "commit", "group": name, "queue_offset": 0, "value": 0}
+            clients.note(call, "invoke", **columns)
+            values = {"consumerGroup": name, "topic": TOPIC, "queueId": number, "commitOffset": 0}
+            ended = partial(self._reset, call, columns)
+            ask(clients.client.calls, clients.address(call), RequestCode.UPDATE_CONSUMER_OFFSET, values, ended)
+
+    def _reset(self, call: ClientCall, columns: dict[str, object], outcome: Outcome) -> None:
+        self.clients.over(call, outcome)
+        self.clients.note(call, outcome.phase, status=outcome.status, **columns)
 
     def _check(self, op: str) -> None:
         if not self.name_servers:

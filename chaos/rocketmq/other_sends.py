@@ -30,6 +30,8 @@ SHARED_KEYS = 3
 FOREIGN_KEY, FOREIGN_TAG = "\u043a\u043b\u044e\u0447", "\u6a19\u7c64\U00010400"
 """Characters of two bytes in UTF-8, of three and of four, which UTF-16 encodes in one unit or two."""
 NEW_TOPICS = 2
+ALIKE = ("Aa", "BB")
+"""Texts with the same hash in Java."""
 COMPRESSED = 0x1
 """A bit of sysFlag."""
 FILLER = 8
@@ -93,6 +95,9 @@ class OtherSends:
                 topic, number = retry_topic(GROUP), 0
             case "new-topic":
                 topic = f"new{int(key[1:]) % NEW_TOPICS}"
+            case "same-hash":
+                turn = int(key[1:])
+                topic, key = f"new{ALIKE[turn % 2]}", f"{key} k{ALIKE[turn // 2 % 2]}"
         own = f"{name}\x01{key}"
         stored = described(own, tags, True)
         more = self._padding(what, len(stored), int(key.partition(" ")[0][1:]))

@@ -95,6 +95,7 @@ class SimDriver(Driver):
         if self.has_names:
             for name in nodes:
                 tables.record(self.world.evidence, self.world.hosts[name])
+            tables.routed(self.world.evidence, self.world.hosts[topology.NAMES])
 
     def question(self, *nodes: str) -> None:
         asked = [name for name in nodes if name in self.pair or name == topology.NAMES]

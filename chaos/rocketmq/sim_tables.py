@@ -14,6 +14,7 @@ from ...harness.rocketmq.operations.scope import AWAITED_MS, FALTERING
 from ...reference.core.broker import Broker
 from ...reference.core.delay import SCHEDULE_TOPIC, queue_of_level
 from ...reference.core.namesrv import NameServer
+from ...reference.core.routes import MASTER_ID
 from ...reference.core.topics import retry_topic
 from ...reference.wire.bodies_client import MessageQueue
 from ..labs.sim.evidence import Evidence
@@ -42,6 +43,27 @@ def record(evidence: Evidence, host: Host) -> None:
             _record(evidence, host.name, "delays", partial(table_reader.read_delays, bodies))
         else:
             _answered(evidence, host, "delays", parts.delay_offsets.encode)
+
+
+def routed(evidence: Evidence, host: Host) -> None:
+    """Record the topics that a running name server has of its masters."""
+    if not isinstance(host.node, NameServer):
+        return
+    routes = host.node.routes
+    for name, broker in routes.brokers.items():
+        address = broker.broker_addrs.get(MASTER_ID)
+        live = routes.live.get(address or "")
+        if address is None or live is None:
+            continue
+        topics = {
+            topic: [found.read_queue_nums, found.write_queue_nums, found.perm]
+            for topic, queues in routes.topics.items()
+            if (found := queues.get(name)) is not None
+        }
+        evidence.add(
+            evidence.now(), "routed", host.name, op=evidence.audits, f=evidence.node_at(address),
+            value=live.version.counter, lo=live.version.timestamp, detail=json.dumps(topics, sort_keys=True),
+        )  # fmt: skip
 
 
 def queue_ends(brokers: Iterable[Broker]) -> dict[MessageQueue, int]:

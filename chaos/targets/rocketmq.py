@@ -59,9 +59,9 @@ BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"
 """Ranges of releases, oldest first, and the line whose behaviour is known."""
 UNUSED = {"haMasterAddress": ">=5", "haListenPort": ">=5, <5.1.1"}
 """Settings that brokers of these releases must not get from the lab."""
-SIMULATED = frozenset(("try", "decide", "conversation", "left"))
+SIMULATED = frozenset(("try", "decide", "conversation", "left", "routed"))
 """Observable only with simulated clients: tries and ends of transactions, whose operations real-time labs lack,
-conversations, which would change a real broker, and reads before a node continues.
+conversations, which would change a real broker, reads before a node continues, and a name server's topics.
 """
 UNTRACED = frozenset(("flush",))
 """Observable only by a broker's own trace."""

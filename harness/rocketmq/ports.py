@@ -105,6 +105,14 @@ class CanFailConsume(Protocol):
 
 
 @runtime_checkable
+class CanReset(Protocol):
+    """An administrator can reset a group's progress."""
+
+    def reset(self, group: int) -> None:
+        """Move a group without members back to the first message of each queue; the outcomes are recorded."""
+
+
+@runtime_checkable
 class CanAdminister(Protocol):
     """An administrator can change a broker's tables; the outcome is recorded when it ends."""
 
@@ -159,7 +167,7 @@ class CanProduce(Protocol):
 class CanTransact(Protocol):
     """Producers can send half messages and end their transactions later."""
 
-    def transact(self, producer: int, queue: int, says: str, ms: int, times: int) -> None:
+    def transact(self, producer: int, queue: int, says: str, ms: int, times: int, level: int) -> None:
         """Start the send of a half message; for the end of its transaction see the operation ``transact``."""
 
 
@@ -176,5 +184,5 @@ ABILITIES = (
     CanIntrude, CanImpersonateMaster,
 )  # fmt: skip
 """Abilities of a RocketMQ pair's clients and rogue peers, in every lab."""
-SIMULATED = (CanProduce, CanFailConsume, CanTransact)
+SIMULATED = (CanProduce, CanFailConsume, CanReset, CanTransact)
 """Their further abilities in a simulated trial."""

@@ -71,6 +71,10 @@ STORES = (
         settings={"maxIndexNum": 10},
     ),
     workload(
+        "topics and keys share a hash",
+        *(edge_case(0, "same-hash") for _ in range(4)), advance(1_000), send(0), advance(1_000),
+    ),
+    workload(
         "files go while no queue has what they hold",
         send(0, size=1_700), advance(100), fault("dispatch_stall", node="master"),
         *(op for number in range(6) for op in (send(number % 2, size=1_000), advance(100))),
@@ -173,7 +177,7 @@ STORES = (
     ),
     workload(
         "a broker takes no messages as large as these",
-        *(send(0, size=size) for size in (1_700, 1_201, 1_100)), edge_case(1, "wordy"), batch(1), advance(1_000),
+        *(send(0, size=size) for size in (1_700, 1_201, 1_190)), edge_case(1, "wordy"), batch(1), advance(1_000),
         settings={"maxMessageSize": 1_200},
     ),
     workload(
@@ -184,14 +188,17 @@ STORES = (
         "more delayed messages are due than one round delivers",
         *(delayed(number % 2, 1) for number in range(40)), advance(4_000), pull("slave"),
     ),
-    workload(
-        # Progress is saved every 10 s.
-        "a master dies between deliveries of delayed messages and their save",
-        *3 * (
-            delayed(0, 1), delayed(1, 2), advance(1_300), fault("kill", node="master"), advance(100), heal("kill"),
-            advance(2_000),
-        ),
-        advance(8_000),
+    *(
+        workload(
+            # Progress is saved every 10 s; two messages are due in one turn.
+            f"a master {ends} between deliveries of delayed messages and their save",
+            *3 * (
+                delayed(0, 1), delayed(1, 1), delayed(1, 2), advance(1_300), fault(how, node="master"), advance(100),
+                heal(how), advance(2_000),
+            ),
+            advance(8_000),
+        )
+        for ends, how in (("dies", "kill"), ("is stopped", "restart"))
     ),
     workload(
         "delayed messages wait across several starts of their master",

@@ -18,6 +18,7 @@ from .template import (
     IN_ORDER,
     advance,
     astray,
+    change,
     delayed,
     fault,
     group,
@@ -31,6 +32,7 @@ from .template import (
 )  # fmt: skip
 
 RETRIED = Op("group", {"group": FALTERING, "slowly": 1, "broker": 0, "node": "master", "retry_queues": 4})
+RESET = Op("reset", {"group": 0})
 TEMPLATES = (
     workload("a group shares a topic's queues, and shares them again", *CONSUMING, leave(0, 0), advance(2_000)),
     workload("the master dies under a group, and is back", *CONSUMING, advance(6_000), *AWAY, *BACK),
@@ -68,6 +70,20 @@ TEMPLATES = (
     workload(
         "the name server is away",
         *CONSUMING, fault("kill", node="names"), advance(31_000), send(0), heal("kill"), advance(62_000),
+    ),
+    workload(
+        "a topic is new while the name server knows none",
+        *CONSUMING, fault("kill", node="names"), advance(100), heal("kill"), advance(1_000), topic(2, "master"),
+        advance(31_000), send(0), topic(3, "master"), advance(2_000),
+    ),
+    *(
+        workload(
+            f"clients may only {what} a broker that has topics of other permissions",
+            *(change("topic", number=number, queues=2, perm=perm) for number, perm in enumerate((2, 4))),
+            advance(31_000),
+            settings={"brokerPermission": permitted},
+        )
+        for what, permitted in (("read", 4), ("write to", 2))
     ),
     workload(
         "the master is without power for longer than a name server waits",
@@ -111,6 +127,21 @@ TEMPLATES = (
     workload(
         "a group's last consumer says goodbye, and another comes",
         *CONSUMING, leave(0, 0), leave(0, 1), advance(1_000), join(0, 2), advance(2_000),
+    ),
+    workload(
+        "an administrator resets the offsets of a group that is away",
+        *CONSUMING, leave(0, 0), leave(0, 1), advance(12_000), RESET, advance(12_000),
+    ),
+    workload(
+        "a group comes back to the offsets that an administrator reset",
+        *CONSUMING, leave(0, 0), leave(0, 1), advance(12_000), RESET, advance(12_000), fault("kill", node="master"),
+        advance(100), heal("kill"), join(0, 2), advance(6_000),
+    ),
+    workload(
+        # It beats every 30 s; a call ends after 3 s without an answer.
+        "a consumer leaves while a broker does not answer its heartbeat",
+        *CONSUMING, fault("pause", node="master"), advance(24_500), leave(0, 1), advance(12_000), heal("pause"),
+        send(0), advance(6_000),
     ),
     workload(
         "a group outlives its master beside a slave that is behind",

@@ -24,6 +24,7 @@ from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.trial import Trial
+from pairproof.reference.core import reading
 from pairproof.reference.core.broker import Broker
 from pairproof.reference.core.client_table import ClientTable
 from pairproof.reference.core.command_peers import CommandPeers
@@ -41,7 +42,7 @@ SCHEDULE = Schedule(
 BESIDE = {"conversation", "answer", "invalid", "mark"}
 NODES = {"master": MASTER, "slave": SLAVE, "names": NAMES}
 ALL = [(node, steps) for node, kind in NODES.items() for steps in IN_TIME[kind]]
-LOCKS, FORGOTTEN, ENDED, PRODUCES, UNTOLD, HELD, BY_TAG, SHORTLY, DELAYED, PENDING = IN_TIME[MASTER]
+LOCKS, FORGOTTEN, ENDED, PRODUCES, ONE_LESS, UNTOLD, HELD, BY_TAG, SHORTLY, DELAYED, PENDING, FAR = IN_TIME[MASTER]
 SILENT_BROKER, LONELY_BROKER, LOST_BROKER = IN_TIME[NAMES]
 
 
@@ -129,6 +130,8 @@ def forgets_clients_at_once(self: ClientTable, now: int) -> list[Any]:
     (ClientTable, "expire", forgets_nobody, FORGOTTEN, "who consumes after 140 s"),
     (ClientTable, "expire", forgets_clients_at_once, FORGOTTEN, "who consumes after 115 s"),
     (ClientTable, "expire", forgets_nobody, PRODUCES, "who only produces after 140 s"),
+    (ClientTable, "expire", forgets_nobody, ONE_LESS, "who consumes in the other group after 140 s"),
+    (reading, "MOST_SCANNED", 16_000, FAR, "a pull ends before the blue one"),
     (ClientTable, "closed", keeps, ENDED, "who consumes when one is gone"),
     (Members, "_notify", nothing, ENDED, "is told of both, answered NOTHING"),
     (Members, "notifies", lambda self, group: True, UNTOLD, "hears nothing of all that, answered TOLD"),

@@ -88,7 +88,7 @@ def test_searches_draw_a_strangers_operation_where_the_lab_can_do_it_and_nowhere
     for search in (swarm, cluster):
         assert sum(asks(search.schedule("s", each, lab)) for each in range(100)) > 3
         assert sum(asks(search.schedule("s", each, SIM)) for each in range(100)) == 0
-    drawn = sum(asks(each.schedule) for each in machine.batch(lab, REFERENCE, (), "s", 0))
+    drawn = sum(asks(each.schedule) for each in machine.batch(lab, REFERENCE, (), "u", 0))
     assert drawn == len(lab.asked) > 0 and {times for times, _ in lab.asked} <= {1, 2, 9}
 
 

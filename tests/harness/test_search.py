@@ -47,6 +47,7 @@ def test_swarm_uses_every_operation_fault_and_setting_sooner_or_later() -> None:
         "await",
         "produce",
         "fail_consume",
+        "reset",
         "transact",
         "recreate",
     }

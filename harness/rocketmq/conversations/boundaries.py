@@ -5,7 +5,7 @@ numbers.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .asks import (
     DEAD,
@@ -118,6 +118,38 @@ _ANY_QUEUE = (
     Step("it waits for the longest delay", grown(_delay(99)), _MORE),
     *DELETES,
 )  # fmt: skip
+
+# Properties that decide together where a message is stored. Left out: a delayed half message, from which only the
+# reference takes the delay (the operation ``transact`` sends it).
+
+_HALVES = "RMQ_SYS_TRANS_HALF_TOPIC"
+_PLACES = {"its queue": ends(0), "the second delay": _delay(2), "the half messages": ends(0, _HALVES)}
+_HALF, _LATER = {"TRAN_MSG": "true", "PGROUP": PRODUCERS}, {"DELAY": "2"}
+
+
+def _sent_on(times: int, place: str, properties: Mapping[str, str]) -> Conversation:
+    what = f"a message that failed {times} times, with {' and '.join(properties) or 'no property'},"
+    asks = sends(0, "together", times=times, reads=(), **properties)  # type: ignore[arg-type]
+    return (
+        Step(f"where {place} ends before {what} is sent", _PLACES[place]),
+        Step(f"{what} is sent", asks),
+        Step(f"{what} is in {place}", grown(_PLACES[place]), _MORE),
+    )
+
+
+_TOGETHER = (
+    *MAKES,
+    _DELAYS,
+    *(
+        step
+        for times in (0, 1)
+        for place, properties in (("its queue", {}), ("the half messages", _HALF), ("the second delay", _LATER))
+        for step in _sent_on(times, place, properties)
+    ),
+    # Consumers before 4.6.1 send a message back so.
+    *_sent_on(1, "the second delay", {**_HALF, **_LATER}),
+    *DELETES,
+)
 
 # Long names. TOPIC has as many letters as the topic that it stands for.
 
@@ -308,5 +340,5 @@ _LOCKS = (
     Step("the other group gives all back", _unlocks("two", 5)),
 )
 AT_BOUNDARIES: Sequence[Conversation] = (
-    _ANY_QUEUE, _LONG_NAMES, _LIMITS, _TRIED_AGAIN, _SUGGESTS, _PROGRESS, _SPELLED, _LOCKS,
+    _ANY_QUEUE, _TOGETHER, _LONG_NAMES, _LIMITS, _TRIED_AGAIN, _SUGGESTS, _PROGRESS, _SPELLED, _LOCKS,
 )  # fmt: skip

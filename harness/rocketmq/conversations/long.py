@@ -33,6 +33,7 @@ from .asks import (
     registers,
     sends,
     sends_back,
+    sends_batch,
     sets,
     unlocks,
     way,
@@ -160,7 +161,22 @@ _PRODUCES = (
     Step("who only produces after 140 s", producers(GROUP), _NOBODY, 1, 25 * S),
     _hears("its connection has been closed", 0, _CLOSED),
 )
-OF_BROKERS: Sequence[Conversation] = (_LOCKS, _FORGOTTEN, _ENDED, _PRODUCES)
+_LESS = "visiting-less"
+_JOINS_BOTH = beats(
+    CLIENT, consumerDataSet=[consumes(each, ("visited", "*", 1)) for each in (GROUP, _LESS)],
+    producerDataSet=[{"groupName": each} for each in (GROUP, _LESS)],
+)  # fmt: skip
+_ONE_LESS = (
+    Step("a client comes with two groups", _JOINS_BOTH),
+    Step("the client beats for one group after 60 s", _joins(CLIENT, "visited"), wait_ms=60 * S),
+    Step("who consumes in the other group after 115 s", consumers(_LESS), clients(CLIENT), wait_ms=55 * S),
+    Step("who produces in the other group after 115 s", producers(_LESS), clients(CLIENT)),
+    Step("who consumes in the other group after 140 s", consumers(_LESS), _NOBODY, 1, 25 * S),
+    Step("who produces in the other group after 140 s", producers(_LESS), _NOBODY, 1),
+    # The broker has closed the connection of both.
+    Step("who consumes in either group then", consumers(GROUP), _NOBODY, 1),
+)
+OF_BROKERS: Sequence[Conversation] = (_LOCKS, _FORGOTTEN, _ENDED, _PRODUCES, _ONE_LESS)
 
 
 _UNTOLD = (
@@ -238,7 +254,19 @@ _PENDING = (
     Step("what was committed is read", pulls(0, 0), COMMITTED, 1, 500),
     *DELETES,
 )
-OF_MASTERS: Sequence[Conversation] = (_UNTOLD, _HELD, _HELD_BY_TAG, _HELD_SHORTLY, _DELAYED, _PENDING)
+_FAR = (
+    *MAKES,
+    # More than the 800 entries of a queue that one pull examines.
+    *[Step("other ones are sent", sends_batch(0, "1", "2", "3", "4", reads=()))] * 201,
+    Step("a blue one is sent behind them", sends(0, "blue", TAGS="blue", reads=())),
+    Step("a pull ends before the blue one", pulls(0, 0, "blue"), only("PULL_RETRY_IMMEDIATELY")),
+    # On real brokers a pull ends at the end of a queue's file, too.
+    Step(
+        "a pull at the blue one finds it", pulls(0, 804, "blue"), pulled(805, 805, message(0, 804, "blue", TAGS="blue"))
+    ),
+    *DELETES,
+)
+OF_MASTERS: Sequence[Conversation] = (_UNTOLD, _HELD, _HELD_BY_TAG, _HELD_SHORTLY, _DELAYED, _PENDING, _FAR)
 
 # Name servers. In each conversation one broker expires: the check of 4.9.7 may end at the first one that it finds.
 

@@ -30,6 +30,22 @@ class Table(OfReader):
         return f"table reader: {self.f} of {self.node}{version}: {content}"
 
 
+class Routed(OfReader):
+    """The topics of a master that a name server has registered."""
+
+    master: str = column("f")
+    """The node that it knows as the master."""
+    counter: int = column("value")
+    """The counter of the registered data version."""
+    stamp: int = column("lo")
+    """The timestamp of the registered data version."""
+    detail: str
+    """JSON: topic to its queues to read, to write, and permissions."""
+
+    def words(self, the: The) -> str:
+        return f"table reader: {self.node} has {len(payload(self.detail))} topics of {self.master}"
+
+
 class Garbled(OfReader):
     """One of a node's tables cannot be read."""
 

@@ -38,6 +38,7 @@ PERSIST_MS = 5_000
 """The default interval of a broker's saves."""
 FIRST_PERSIST_NS = 10_000 * MS
 """The delay of the first save after a start."""
+NEVER = 1 << 63
 SLACK_NS = 1_000 * MS
 """Time for writing a table, and for passing a message to its application."""
 ARRIVED_NS = 10_000 * MS
@@ -59,6 +60,8 @@ class Consumption:
         """By group and queue: all committed values, except the following."""
         self.ignored: dict[tuple[str, str, str], set[int]] = {}
         """By slave, group and queue: values that pulls carried to it."""
+        self.resets: dict[tuple[str, str], int] = {}
+        """By group and queue: when an administrator's reset last ended, ns; NEVER: it may still arrive."""
         self.touched: dict[str, int] = {}
         """By broker: the last possible change of its table, ns."""
         self.routes: dict[int | None, Route] = {}
@@ -176,6 +179,8 @@ class Consumption:
         node, group, queue, offset = event.node, event.group or "", event.queue or "", event.queue_offset or 0
         consumed = self._consumed(event)
         consumed.committed = max(consumed.committed, offset)
+        if event.process not in self.consumers:
+            self.resets[group, queue] = NEVER
         # A slave ignores a commit that a pull carries.
         if node != MASTER and event.carried:
             self.ignored.setdefault((node, group, queue), set()).add(offset)
@@ -190,6 +195,9 @@ class Consumption:
         if event.node not in PAIR:
             return
         if event.f == "commit":
+            place = event.group or "", event.queue or ""
+            if event.process not in self.consumers and place in self.resets and event.kind != "info":
+                self.resets[place] = event.t
             register = self.registers.get((event.node, event.group or "", event.queue or ""))
             if register is not None:
                 register.end(event, event.t)

@@ -16,6 +16,7 @@ WORDS = {
     "any-queue": "to whatever queue the broker chooses",
     "compressed": "with a compressed body",
     "new-topic": "to a topic that nobody has created",
+    "same-hash": "whose topic and key have the same hash as another topic and key",
     "retry-topic": "to the topic of what a group is to get again",
     "fills-file": "of the size that fills the log's present file",
     "misses-file": "a byte too large for the log's present file",
@@ -25,7 +26,7 @@ WORDS = {
     "too-long": "with a byte more of properties than a record can hold once the broker has added its own",
 }
 """Properties of edge-case messages, in words."""
-NO_QUEUE = ("any-queue", "new-topic", "retry-topic")
+NO_QUEUE = ("any-queue", "new-topic", "same-hash", "retry-topic")
 """Messages whose queue is not the given one."""
 
 

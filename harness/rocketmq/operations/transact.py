@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, text
+from ...trials.operation import INT_MAX, Drawn, Operation, number, one_of, optional, text
 from ...trials.schedule import Args
 from ..ports import CanTransact
+from .delayed import MOST_LEVEL
 from .scope import PRODUCERS, QUEUES
 
 COMMIT, ROLLBACK, NEVER = "commit", "rollback", "never"
@@ -21,7 +22,8 @@ _KNOWN = one_of(WORDS, f"a producer ends a transaction with {', '.join(WORDS)}")
 
 class Transact(Operation):
     """A producer sends a half message to a queue of the master. ``ms`` after it is stored, the producer ends the
-    transaction as it ``says`` (commit, rollback, never); so many ``times``, each ``ms`` after the last answer.
+    transaction as it ``says`` (commit, rollback, never); so many ``times``, each ``ms`` after the last answer. A
+    delay ``level`` has no effect.
     """
 
     name = "transact"
@@ -33,6 +35,7 @@ class Transact(Operation):
         "says": text((COMMIT, COMMIT, COMMIT, ROLLBACK, ROLLBACK, NEVER), usual=COMMIT, check=_KNOWN),
         "ms": number(MOST_MS, (0, 0, 500, 3_100), (0,), usual=0),
         "times": number(MOST_ENDS, (1, 1, 1, 2), (1,), usual=1),
+        **optional({"level": number(MOST_LEVEL, (0, 0, 0, 1), (0,), usual=0)}),
     }
     drawn = Drawn(whole=True)
     is_load = is_send = True

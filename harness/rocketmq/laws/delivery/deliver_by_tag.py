@@ -47,7 +47,7 @@ class DeliverByTag(Law):
         wanted = None if begun is None else subscribed(begun.call.detail)
         if tag is not None and wanted is not None:
             self.judged += 1
-            is_hash = event.group is None and tag and _hash(tag) in map(_hash, wanted)
+            is_hash = event.group is None and tag and java_hash(tag) in map(java_hash, wanted)
             if tag not in wanted and not is_hash:
                 what = f"{event.message}, which was sent {f'with {tag}' if tag else 'without a tag'}"
                 self.violate(event, f"{event.node}, asked for {' or '.join(sorted(wanted))}, delivered {what}")
@@ -77,9 +77,9 @@ class DeliverByTag(Law):
                         self.violate(ok, f"{ok.node} went on at {ok.queue_offset} without {where}")
 
 
-def _hash(tag: str) -> int:
+def java_hash(text: str) -> int:
     """Java's hash of an ASCII string, unsigned."""
     found = 0
-    for each in tag.encode():
+    for each in text.encode():
         found = (31 * found + each) & 0xFFFF_FFFF
     return found

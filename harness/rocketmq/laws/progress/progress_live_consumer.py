@@ -12,6 +12,7 @@ Abstains when:
 - Two consumers hold the queue, or held it since the offset compared with.
 - For the committed offset: the group is orderly, which waits for locks, or the consumer sends messages back, which
   delays its commits.
+- For the committed offset: an administrator's reset of the group came later, or may still come.
 - offsetCheckInSlave is set (not applicable): a slave that lags sends consumers back.
 Source: ProcessQueue; RemoteBrokerOffsetStore.persistAll, MQClientInstance.persistAllConsumerOffset (every 5 s).
 """
@@ -82,6 +83,8 @@ class ProgressLiveConsumer(NeverMoved, ShownProgress):
     def _offset_at(self, group: str, queue: str, since: int) -> int | None:
         """Offset of the group's only consumer of a queue at a time; None if it need not have committed it since."""
         known = self.known.consumption
+        if known.resets.get((group, queue), -1) >= since:
+            return None
         holders = [who for (who, of), each in known.assignments.items() if of == queue and each.group == group]
         if len(holders) != 1 or max(self.given_up.get((group, each), -1) for each in (queue, None)) >= since:
             return None

@@ -49,6 +49,9 @@ class ProgressToMaster(Law):
 
     @only("commit", node=PAIR)
     def on_invoke(self, event: Invoke) -> None:
+        if event.process not in self.known.consumption.consumers:
+            # An administrator's.
+            return
         key = (event.process, event.queue or "")
         self._judge_silence(key, event)
         self.active_at[key] = event.t

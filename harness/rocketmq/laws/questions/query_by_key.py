@@ -9,6 +9,7 @@ Abstains when:
 - For messages at the window's edges: the index has whole seconds since its file's first message, rounded down.
 - For windows: the log's store times go back, or the broker is RocketMQ's and has several index files, as it counts the
   first entry's seconds from the previous file.
+- A black box returns a message whose topic and key have the requested hash: RocketMQ's client drops it.
 - The slave diverged, or lost a part of its index to a lying disk without a way to detect it (``lost_undetected``).
 Source: QueryMessageProcessor.queryMessage, DefaultMessageStore.queryMessage, IndexFile.selectPhyOffset.
 """
@@ -20,6 +21,7 @@ from ....judging.law import EventFilter
 from ...event_types.answers import Answer
 from ...event_types.log import Record
 from ...known.audits import Listing
+from ..delivery.deliver_by_tag import java_hash
 from .asked import Asked, named
 
 MOST_MESSAGES = 64
@@ -73,10 +75,23 @@ class QueryByKey(Asked):
                 return
             if digest is not None and not is_out:
                 del found[each.lo]
+        if found and self.known.is_a_black_box(event.node):
+            found = self._of_other_hashes(found, event, log)
         if found:
             self.violate(
                 event, f"{who} with a record at {min(found)}, which has another key, topic or time, or is not there"
             )
+
+    def _of_other_hashes(self, found: dict[int, int], event: Answer, log: Listing) -> dict[int, int]:
+        """Without records that the index cannot tell from the requested ones."""
+        wanted = java_hash(f"{event.queue}#{event.message}")
+        alike = {
+            each.lo
+            for each in log.records
+            for key in (each.message or "").split(" ")
+            if each.lo in found and java_hash(f"{each.queue.rpartition('/')[0]}#{key}") == wanted
+        }
+        return {lo: digest for lo, digest in found.items() if lo not in alike}
 
     def _has_doubtful_times(self, node: str, log: Listing) -> bool:
         if any(later.store_ms < earlier.store_ms for earlier, later in pairwise(log.records)):

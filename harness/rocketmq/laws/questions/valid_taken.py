@@ -7,8 +7,9 @@ Checks:
   first send.
 - An administrator's setting is a reason: a queue beyond the topic's, no permission to read the topic, a group that may
   not consume. For NO_PERMISSION only brokerPermission is, too, except on a black box.
-- An illegal message is a reason if it has no body (RocketMQ's clients send none), if it may exceed a record's limits,
-  maxMessageSize or a log file, or if its queue is beyond defaultTopicQueueNums.
+- An illegal message is a reason if it has no body (RocketMQ's clients send none), if it may exceed a record's limits or
+  a log file, if its body (on a black box: its record) may exceed maxMessageSize, or if its queue is beyond
+  defaultTopicQueueNums.
 Abstains when:
 - The broker is a slave, or was a diverged one (see ``logs``).
 - The master started, or a fault affected it (a full disk, for example), less than 3 s before the call.
@@ -65,8 +66,10 @@ class ValidTaken(Law):
             return ()
         sent = payload(event.detail)
         size = sent.get("size", LARGE)
-        most = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
-        if "body" not in sent or size + OVERHEAD_BYTES > min(most) or sent.get("illegal"):
+        most, file = (self.known.setting(event.node, key) for key in ("maxMessageSize", "mappedFileSizeCommitLog"))
+        # Releases before 4.9.5, and batches of all, count the whole record.
+        counted = size + OVERHEAD_BYTES if self.known.is_a_black_box(event.node) else size
+        if "body" not in sent or counted > most or size + OVERHEAD_BYTES > file or sent.get("illegal"):
             return ILLEGAL
         return EMPTY if sent["body"] == NO_BODY else ()
 

@@ -1,6 +1,6 @@
 """``client-paced``: clients send heartbeats to all their brokers and ask for routes every 30 s, consumers ask for their
 group's members every 20 s and within a second of a change; and no more often than that. A failed send-back is tried
-again after 5 s.
+again after 5 s. A leaving consumer unregisters.
 
 Checks:
 - Heartbeats go to every broker of the client's routes (a producer's to the masters): immediately to a newly routed
@@ -11,6 +11,7 @@ Checks:
 - A consumer that shares queues requests its group's members when its first heartbeats are answered, then every 20 s, 3
   s after a failed request, and within a second of a change notification; never twice within a second.
 - No such request is in flight for longer than 3 s, or given up sooner.
+- A consumer that leaves says goodbye to every broker of its routes.
 - A message that could not be sent back (``back``) is sent back again 5 s later, not sooner.
 Abstains when:
 - The lab is a real-time one (not applicable): its clients do not record this.
@@ -44,7 +45,7 @@ REST_NS = 1_000 * MS
 LEAVING_NS = 15_000 * MS
 """A leaving client's route request (3 s), commits (5 s) and goodbyes (3 s)."""
 AGAIN_NS = 5_000 * MS
-SEND_BACKS = "repeated send-backs"
+SEND_BACKS, GOODBYES = "repeated send-backs", "goodbyes"
 ANSWERED = frozenset({"answered", "none"})
 BEAT, MEMBERS, ROUTE = "beat", "members", "route"
 ROUTE_OF = "route of "
@@ -112,11 +113,13 @@ class ClientPaced(Law):
     needs = frozenset({"ask", "consumer"})
     ignored_nodes = frozenset()
     awaits = {"ask": EVERY, "consumer": EVERY}
-    parts = (SEND_BACKS,)
+    parts = (SEND_BACKS, GOODBYES)
     timed = True
 
     def begin(self) -> None:
         self.clients: dict[int, Client] = {}
+        self.left_out: dict[int, set[str]] = {}
+        """By leaving process: the brokers of its routes without its goodbye."""
         self.masters: set[str] = set()
         self.names: set[str] = set()
         """Masters and broker names of all routes."""
@@ -130,8 +133,14 @@ class ClientPaced(Law):
         self._check_overdue(event)
         if event.status == "on":
             self.clients[event.process] = Client(event.group, event.f != "broadcasting")
-        else:
-            self.clients.pop(event.process, None)
+            return
+        client = self.clients.pop(event.process, None)
+        left_out = self.left_out.pop(event.process, client.receivers() if client is not None else set())
+        if event.status == "off":
+            self.judge_part(GOODBYES)
+            if left_out:
+                text = f"client {event.process} left {event.group} without a goodbye to {', '.join(sorted(left_out))}"
+                self.violate(event, text, since=None)
 
     @only(but=(OTHER,))
     def on_back(self, event: Back) -> None:
@@ -163,15 +172,19 @@ class ClientPaced(Law):
 
     def on_ask(self, event: Ask) -> None:
         self._check_overdue(event)
+        if event.f == "goodbye":
+            client = self.clients.pop(event.process, None)
+            if client is not None:
+                self.left_out[event.process] = client.receivers()
+            self.left_out.setdefault(event.process, set()).discard(event.node)
+            return
         client = self.clients.get(event.process)
         if client is None:
             if event.group is not None:
                 # A request of an ended client.
                 return
             client = self.clients[event.process] = Client(None, shares=False)
-        if event.f == "goodbye":
-            del self.clients[event.process]
-        elif event.status == "told":
+        if event.status == "told":
             self._changed(client, event)
         elif event.status == "asked":
             client.open[event.op] = event

@@ -1,5 +1,5 @@
-"""``route-reported``: a broker registers with the name server in each registration period; a master that creates or
-changes a topic does so immediately.
+"""``route-reported``: a broker registers with the name server in each registration period, with its topics; a master
+that creates or changes a topic does so immediately.
 
 Checks:
 - After the end of each registration, answered or not (``register``), a broker's next one ends within its period, the
@@ -7,12 +7,15 @@ Checks:
 - For each topic that an administrator creates or changes at the master: a registration of the master is answered
   (``register``) between the request and a second after its answer. Master, name server and link have been undisturbed
   from ``SETTLED_NS`` before.
+- The name server has each topic of the master's table (``routed``) with its queues and its permissions, as far as
+  brokerPermission leaves them, if it has registered the version of that table.
 Abstains when:
 - The broker is a black box, of which only answers are recorded, and it, the name server or their link was disturbed.
 - The broker was paused: this time does not count.
 - The master has never registered: there may be no name server.
 - The change changes nothing in the history, or an earlier one's result is unknown.
-- The broker created the topic itself. The content of the registration is not recorded.
+- The broker created the topic itself: when it registered is not judged.
+- The master's store was replaced: two stores may give a version to different topics.
 Source: BrokerController.start (registerBrokerAll), AdminBrokerProcessor.updateAndCreateTopic,
 BrokerController.registerIncrementBrokerData.
 """
@@ -21,10 +24,12 @@ from ....event_types.client import Fail, Info, Ok
 from ....event_types.node import Crash, Stop, Wipe
 from ....history import MS, Event
 from ....judging.law import only
-from ...event_types.metadata import Register
+from ....texts.content import payload
+from ...contract import WIPE
+from ...event_types.metadata import Register, Routed, Table
 from ...known.deadlines import Deadline, Deadlines
-from ...known.metadata import TOPICS
-from ...known.tables import ABSENT, Value, requested
+from ...known.metadata import TOPICS, entries
+from ...known.tables import ABSENT, READ, WRITE, Value, requested
 from ...law import Law
 from ...settings import registration_ms
 from ...topology import MASTER, NAMES
@@ -35,12 +40,13 @@ CALL_NS = 6_000 * MS
 SETTLED_NS = 10_000 * MS
 """A registration without an answer delays the next one by 6 s."""
 LINK = f"names-{MASTER}"
-CHANGES, PERIODS, FAILURES = "changes", "periods", "periods after a failure"
+CHANGES, PERIODS, FAILURES, CONTENT = "changes", "periods", "periods after a failure", "registered topics"
+OPEN = READ | WRITE
 
 
 class RouteReported(Law):
     needs = frozenset({"invoke", "ok", "register"})
-    parts = (CHANGES, PERIODS, FAILURES)
+    parts = (CHANGES, PERIODS, FAILURES, CONTENT)
     timed = True
 
     def begin(self) -> None:
@@ -52,6 +58,8 @@ class RouteReported(Law):
         """By broker: its next registration."""
         self.failed: set[str] = set()
         """Brokers whose last registration was not answered."""
+        self.table: Table | None = None
+        """The master's topics when they were last read."""
 
     @only("topic", node=MASTER)
     def on_ok(self, event: Ok) -> None:
@@ -94,6 +102,26 @@ class RouteReported(Law):
             for _ in self.unregistered:
                 self.judge_part(CHANGES)
             self.unregistered.clear()
+
+    @only(TOPICS, node=MASTER)
+    def on_table(self, event: Table) -> None:
+        self.table = event
+
+    @only(MASTER)
+    def on_routed(self, event: Routed) -> None:
+        table = self.table
+        if table is None or (table.counter, table.stamp) != (event.counter, event.stamp):
+            return
+        if WIPE in self.known.stores.of_master(0, None) or self.known.stores.promotion is not None:
+            return
+        self.judge_part(CONTENT)
+        permitted, found = int(self.known.config.get(MASTER, {}).get("brokerPermission", OPEN)), payload(event.detail)
+        for name, entry in entries(table).items():
+            perm = entry["perm"] if permitted & OPEN == OPEN else entry["perm"] & permitted
+            wanted = [entry["readQueueNums"], entry["writeQueueNums"], perm]
+            if found.get(name) != wanted:
+                text = f"the name server has {name} as {found.get(name)}, by the version of the master's table; there "
+                self.violate(event, f"{text}it is {wanted}", since=None)
 
     def on_crash(self, event: Crash | Stop) -> None:
         self.next.report_missed(event)

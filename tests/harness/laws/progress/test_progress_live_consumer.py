@@ -101,3 +101,14 @@ def test_a_surviving_consumer_skips_other_tags_and_does_not_go_back() -> None:
     back = on.start("master")
     assert isinstance(back, Story)
     assert_broken(ProgressLiveConsumer, back.pull(0, "m0", then=4), "went back from 4 to 0")
+
+
+def test_an_administrator_s_reset_that_came_later_excuses_it() -> None:
+    def reset(rest_ms: float, phase: str = "ok") -> Story:
+        call = {"node": "master", "process": 9, "op": 99, "f": "commit", "group": "G", "queue": "T/0"}
+        history = back(16_000).commit(2).add("invoke", **call, queue_offset=0, value=0).after(1)
+        return history.add(phase, **call, queue_offset=0, value=0).after(rest_ms).progress(0)
+
+    assert_holds(ProgressLiveConsumer, reset(14_900))
+    assert_broken(ProgressLiveConsumer, reset(15_100), "G stood at 2 of T/0")
+    assert_holds(ProgressLiveConsumer, reset(15_100, "info"))

@@ -138,3 +138,19 @@ def test_an_answer_is_not_compared_with_a_log_that_has_changed_since(happens: st
 
 def test_a_query_without_an_answer_is_not_judged() -> None:
     assert_vacuous(QueryByKey, by_key(read(bare()), status="timeout"))
+
+
+@pytest.mark.parametrize("f", ["empty", "unknown"])
+def test_rocketmq_leaves_it_to_its_client_to_compare_keys_with_the_same_hash(f: str) -> None:
+    history = bare()
+    start = next(at for at, each in enumerate(history.events) if each.kind == "start")
+    history.events[start] = history.events[start]._replace(f=f)
+    read(history)
+    for at, each in enumerate(history.events):
+        if each.kind == "record" and each.message in ("m1", "m2"):
+            history.events[at] = each._replace(message={"m1": "Aa", "m2": "BB"}[each.message])
+    found = by_key(history, (SIZE, 51), (2 * SIZE, 52), key="Aa")
+    if f == "empty":
+        assert_broken(QueryByKey, found, "with a record at 200, which has another key")
+    else:
+        assert_holds(QueryByKey, found)

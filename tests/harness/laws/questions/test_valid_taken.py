@@ -70,17 +70,26 @@ def test_a_master_that_was_a_slave_with_two_histories_may_refuse(ahead: bool) ->
         assert_broken(ValidTaken, refused, "refuses send")
 
 
-@pytest.mark.parametrize("setting", ["maxMessageSize", "mappedFileSizeCommitLog"])
-def test_a_message_may_be_too_large(setting: str) -> None:
+@pytest.mark.parametrize(("setting", "more", "f"), [
+    ("maxMessageSize", 0, "empty"), ("maxMessageSize", 300, "unknown"), ("mappedFileSizeCommitLog", 300, "empty"),
+])  # fmt: skip
+def test_a_message_may_be_too_large(setting: str, more: int, f: str) -> None:
+    """Releases before 4.9.5 count a record's other bytes for maxMessageSize, too."""
+
+    def limited(limit: int) -> H:
+        history = world(**{"mappedFileSizeCommitLog": 9_000, setting: limit})
+        history.events[2] = history.events[2]._replace(f=f)
+        return history
+
     for status in ("MESSAGE_ILLEGAL", "SYSTEM_ERROR"):
-        assert_broken(ValidTaken, asked(world(**{setting: 1_300}), status), "refuses")
-        assert_holds(ValidTaken, asked(world(**{setting: 1_299}), status))
+        assert_broken(ValidTaken, asked(limited(1_000 + more), status), "refuses")
+        assert_holds(ValidTaken, asked(limited(999 + more), status))
         large = content(bytes(1_749), "", 0)
-        assert_holds(ValidTaken, asked(world(**{setting: 2_048}), status, detail=large))
-        assert_broken(ValidTaken, asked(world(**{setting: 2_048}), status, detail=content(bytes(1_748), "", 0)), "ref")
+        assert_holds(ValidTaken, asked(limited(1_748 + more), status, detail=large))
+        assert_broken(ValidTaken, asked(limited(1_749 + more), status, detail=large), "ref")
         # Nobody knows how large it is.
         assert_holds(ValidTaken, asked(world(), status, detail=None))
-    assert_broken(ValidTaken, asked(world(**{setting: 100}), "NO_PERMISSION"), "refuses")
+    assert_broken(ValidTaken, asked(limited(100), "NO_PERMISSION"), "refuses")
     assert_broken(ValidTaken, asked(world(**{setting: 100}), f="pull"), "refuses")
 
 

@@ -27,7 +27,7 @@ def test_heartbeats_that_are_late_or_left_out() -> None:
     assert_broken(
         ClientPaced, joined().members(ms=999).beat("master", ms=9_999).after(1).mark("end"), "no heartbeat to slave"
     )
-    assert_holds(ClientPaced, joined().members(ms=999).after(24_000).go())
+    assert_holds(ClientPaced, joined().members(ms=999).after(24_000).go(status="lost"))
 
 
 def test_heartbeats_that_are_too_early() -> None:
@@ -143,7 +143,7 @@ def test_a_consumer_without_a_route_asks_after_3_s() -> None:
 
 def test_a_failed_send_back_is_tried_again_after_5_s() -> None:
     def again(ms: float, phase: str = "fail") -> Story:
-        return joined().back(phase=phase).after(ms - 1).back().go()
+        return joined().back(phase=phase).after(ms - 1).back().go(status="lost")
 
     for phase in ("fail", "info"):
         assert_holds(ClientPaced, again(5_000, phase))
@@ -152,4 +152,17 @@ def test_a_failed_send_back_is_tried_again_after_5_s() -> None:
 
 
 def test_the_next_owner_of_a_queue_sends_back_at_once() -> None:
-    assert_holds(ClientPaced, joined().back(phase="fail").assign(0, status="off").assign(0).back().go())
+    assert_holds(ClientPaced, joined().back(phase="fail").assign(0, status="off").assign(0).back().go(status="lost"))
+
+
+def test_a_leaving_consumer_says_goodbye_to_each_broker_of_its_routes() -> None:
+    def leaving(*nodes: str, status: str = "off") -> Story:
+        history = joined()
+        for node in nodes:
+            history.asked("goodbye", node)
+        return history.ended(ms=1).go(status=status) if nodes else history.go(status=status)
+
+    assert_holds(ClientPaced, leaving("slave", "master"))
+    assert_holds(ClientPaced, leaving(status="lost"))
+    assert_broken(ClientPaced, leaving(), "client 1 left G without a goodbye to master, slave")
+    assert_broken(ClientPaced, leaving("master"), "client 1 left G without a goodbye to slave")

@@ -99,3 +99,35 @@ def test_a_broker_that_cannot_act_need_not_register() -> None:
     assert_holds(RouteReported, registered(named().pause("master", 40_000), 37_000))
     assert_vacuous(RouteReported, named().crash("master").after(90_000).mark("end"))
     assert_broken(RouteReported, named().after(37_001).crash("master"), "has not tried to register")
+
+
+def known(routed: dict[str, list[int]], perm: int = 6, counter: int = 5, permitted: int | None = None) -> H:
+    """The name server has these topics; the master's table has t with two queues."""
+    history = listed()
+    if permitted is not None:
+        history.config("master", brokerPermission=permitted)
+    entry = {"readQueueNums": 2, "writeQueueNums": 2, "perm": perm}
+    table = {"node": "master", "op": 1, "f": "topics", "value": 5, "lo": 7}
+    history.add("table", **table, detail=json.dumps({"t": entry}))
+    return history.add("routed", node="names", op=1, f="master", value=counter, lo=7, detail=json.dumps(routed))
+
+
+def test_a_name_server_has_the_topics_of_the_version_that_it_registered() -> None:
+    assert_holds(RouteReported, known({"t": [2, 2, 6], "deleted": [1, 1, 6]}))
+    assert_broken(RouteReported, known({"t": [2, 3, 6]}), "has t as [2, 3, 6]")
+    assert_broken(RouteReported, known({}), "the name server has t as None")
+    assert_vacuous(RouteReported, known({}, counter=4))
+
+
+def test_brokerpermission_takes_permissions_away_and_gives_none() -> None:
+    assert_holds(RouteReported, known({"t": [2, 2, 0]}, perm=2, permitted=4))
+    assert_broken(RouteReported, known({"t": [2, 2, 4]}, perm=2, permitted=4), "there it is [2, 2, 0]")
+
+
+def test_topics_of_a_replaced_store_are_not_compared() -> None:
+    moved = listed().wipe("master", "image").start("master")
+    table = {"node": "master", "op": 1, "f": "topics", "value": 5, "lo": 7, "detail": '{"t": {}}'}
+    assert_vacuous(
+        RouteReported,
+        moved.add("table", **table).add("routed", node="names", op=1, f="master", value=5, lo=7, detail="{}"),
+    )
