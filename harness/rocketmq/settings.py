@@ -129,6 +129,11 @@ def has_pool(settings: Settings) -> bool:
     return settings.get("flushDiskType") != "SYNC_FLUSH" or version(settings) >= (5,)
 
 
+def flush_mode(settings: Settings) -> str:
+    """The flush type, and whether there is a pool before it, in words."""
+    return f"{settings.get('flushDiskType', 'ASYNC_FLUSH')}{', pool' if has_pool(settings) else ''}"
+
+
 PERIODS_MS = (10_000, 60_000)
 """RocketMQ clamps registerNameServerPeriod to these."""
 

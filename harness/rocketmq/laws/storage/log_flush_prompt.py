@@ -10,7 +10,7 @@ Checks:
   lab's time per flush, and a poll; in real-time labs also syncFlushTimeout, after which RocketMQ itself considers a
   flush too slow.
 - A pool's data is committed at once if it completes its file or commitCommitLogLeastPages. Otherwise the bound is the
-  two intervals, and both again for each earlier uncommitted file. The flush may wait as long.
+  two intervals, and both again for each earlier uncommitted file. The flush may wait as long, and never precedes it.
 Abstains when:
 - A fault affected the node, for example its disk, when or after the data was written, or the data waited behind such a
   flush.
@@ -62,6 +62,10 @@ class LogFlushPrompt(Law):
             waiting.append(Waiting(event.hi, event.t, logs.committed.get(node, event.lo)))
 
     def on_flush(self, event: Flush) -> None:
+        readable = self.known.logs.readable(event.node, event.upto)
+        if event.upto > readable:
+            what = f"{event.node} flushed its log up to {event.upto}, but had committed {readable} only"
+            self.violate(event, what, since=None)
         self._reached(event, FLUSHED)
 
     def on_commit(self, event: Commit) -> None:
