@@ -8,13 +8,13 @@ from .mutant import seeded
 
 
 @seeded("master", "log-flush-prompt", "counts bytes as flushed that are still in the pool")
-class FlushesUncommitted(Flusher):
+class FlushesPool(Flusher):
     def _flush(self, upto: int | None) -> None:
         super()._flush(upto if upto is None else self.log.written)
 
 
 @seeded("master", "log-slave-behind", "pushes bytes that are still in the pool")
-class PushesUncommitted(HaMaster):
+class PushesPool(HaMaster):
     def push_limit(self) -> int:
         return self.log.written
 
@@ -31,7 +31,7 @@ class DropsPool(Committer):
 
 
 @seeded("master", "log-flush-prompt", "commits only full files before commitCommitLogThoroughInterval")
-class CommitsThoroughly(Committer):
+class CommitsFullFiles(Committer):
     def start(self) -> None:
         super().start()
         self.least_pages = 1 << 20

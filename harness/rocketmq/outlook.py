@@ -108,7 +108,7 @@ class Pair(NamedTuple):
         return int(self.master.get(key, DEFAULTS[key]))
 
     @property
-    def uncommitted(self) -> str:
+    def pooled(self) -> str:
         return f"up to {(self.number(COMMIT_INTERVAL) + self.number(COMMIT_THOROUGH)) / 1000:g} s of sends"
 
     @property
@@ -121,7 +121,7 @@ def words(pair: Pair) -> list[str]:
     releases = dict.fromkeys(str(each["rocketmqVersion"]) for each in pair)
     disk = "on the master's disk" if pair.is_durable else f"in the master's memory, not on its disk ({pair.unflushed})"
     if pair.has_pool:
-        disk = f"in the master process's own memory ({POOL}; {pair.uncommitted}), which a kill takes"
+        disk = f"in the master process's own memory ({POOL}; {pair.pooled}), which a kill takes"
     copied = f"yes, in the memory of {pair.copies}" if pair.copies else "no; it follows, and only if one is connected"
     lines = [
         f"RocketMQ {' and '.join(releases)}: {pair.role}, {pair.flush}; its slave "
@@ -190,7 +190,7 @@ def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
     if may_lose(pair, fault, of):
         text = f"messages not on the master's disk ({pair.unflushed}){'' if of == BOTH else ' and not on the slave'}"
         if fault == KILL:
-            text = f"messages that are still in the master's pool ({pair.uncommitted}), and so on no slave"
+            text = f"messages that are still in the master's pool ({pair.pooled}), and so on no slave"
         elif fault == READ_ONLY:
             text = f"messages answered PUT_OK after the disk failed, or {pair.unflushed} before"
             text += "" if of == BOTH else ", and not on the slave"

@@ -11,6 +11,7 @@ from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import swarm, topology
 from pairproof.harness.rocketmq.boundaries import CONVERSATIONS
+from pairproof.harness.rocketmq.settings import has_pool
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import shrink, sweep
 from pairproof.harness.search.pacing import paced
@@ -69,6 +70,13 @@ def test_versions_replicas_and_slaves_that_are_drawn_fit_each_other() -> None:
     assert swarm.fitting({"rocketmqVersion": "4.9.7", "inSyncReplicas": 3}) == {"rocketmqVersion": "4.9.7"}
     fresh = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3, "lab.slaves": 1}
     assert swarm.fitting(fresh) == {**fresh, "lab.slaves": 2}
+
+
+def test_a_share_of_the_trials_has_a_pool() -> None:
+    drawn = [swarm.schedule("pools", number).settings for number in range(600)]
+    pooled = [each for each in drawn if has_pool(each)]
+    assert 12 <= len(pooled) <= 60
+    assert {each["flushDiskType"] for each in pooled} == {"ASYNC_FLUSH", "SYNC_FLUSH"}
 
 
 def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:

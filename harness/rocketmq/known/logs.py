@@ -34,7 +34,7 @@ class Logs:
         self.changed: dict[str, Event] = {}
         """By node: the last event that may have changed its log."""
         self.committed: dict[str, int] = {}
-        """Of nodes with a transient store pool, where commits are recorded."""
+        """By node with a transient store pool, where commits are recorded."""
         self.flushed: dict[str, int] = {}
         """The end of the durable part of a node's log; no key if unknown."""
         self.flushes: list[tuple[int, int]] = []
