@@ -140,6 +140,9 @@ class Watcher:
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         """``data`` is now the log's [lo, hi); ``f``: put, filler or replicate."""
 
+    def committed(self, upto: int) -> None:
+        """The log is in the page cache up to ``upto``; called only with a transient store pool."""
+
     def flushed(self, upto: int) -> None:
         """The log is durable up to ``upto``."""
 

@@ -15,7 +15,7 @@ import click
 from ...harness.commands import options, output
 from ...harness.commands.helping import complete_targets, example
 from ...harness.errors import UsageError
-from ...harness.rocketmq.settings import POOL, VERSION
+from ...harness.rocketmq.settings import VERSION
 
 COLUMNS = ("fault", "of", "PUT_OK messages that can be lost", "on one broker only", "unavailable")
 
@@ -67,7 +67,7 @@ def advised(files: Mapping[str, Path], target_name: str) -> dict[str, Any]:
 
     def runs(side: str) -> configuration.Program:
         # The table includes these; a remark changes no loss.
-        idle = configuration.DECISIVE.keys() - {POOL, "inSyncReplicas"}
+        idle = configuration.DECISIVE.keys() - {"inSyncReplicas"}
         kinds = {key: kind for key, kind in catalogue.of(versions[side]).items() if key not in idle}
         return configuration.Program({**configuration.reference().acts_on, **kinds}, versions[side])
 

@@ -31,6 +31,7 @@ from . import (
     other_sends,
     pacing,
     pieces,
+    pools,
     producers,
     progress,
     pulls,
@@ -54,7 +55,7 @@ _MODULES = (
     master, acks, replicas, slave, store, stream, client_port, contents, fan_out, storage, pacing, pieces,
     metadata, roles, routing, queues, delivery, progress, incarnations, garbled, questions, other_sends, groups,
     administrators, producers, locks, pulls, sent_back, by_tag, transactions, conversations, long_conversations,
-    recoveries, queries, moments, failover,
+    recoveries, queries, moments, failover, pools,
 )  # fmt: skip
 OWN: tuple[Mutant, ...] = tuple(each for module in _MODULES for each in seeded_in(module.__name__))
 

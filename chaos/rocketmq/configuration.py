@@ -47,10 +47,6 @@ REPLACED = re.compile(
 HA_PORT, HA_MASTER = "haListenPort", "haMasterAddress"
 REPLICAS = "it decides how many brokers hold a message before PUT_OK"
 DECISIVE: Mapping[str, tuple[Scalar, str]] = {
-    "transientStorePoolEnable": (
-        False,
-        "with the pool a kill can lose messages that were answered with PUT_OK, unless sends wait for a slave",
-    ),
     "flushCommitLogTimed": (True, "it decides when the log is flushed"),
     "totalReplicas": (1, REPLICAS),
     "inSyncReplicas": (1, REPLICAS),
@@ -60,7 +56,6 @@ DECISIVE: Mapping[str, tuple[Scalar, str]] = {
 """Settings that affect loss and have no effect in the reference, or in some releases: RocketMQ's default, and the
 effect.
 """
-MASTERS_ONLY = ("transientStorePoolEnable",)
 MAX_LINES, MAX_NAMED = 20, 100
 """Limits for a file's keys: with one line each, and in one common line."""
 ROLES, SLAVE = ("ASYNC_MASTER", "SYNC_MASTER"), "SLAVE"
@@ -125,7 +120,7 @@ def brought(files: Mapping[str, Path], typed: Sequence[str], runs: Callable[[str
             if program.takes(key) and (key != "brokerRole" or side == SIDES[0])
         }
         untested = {key: each for key, each in rest.items() if not program.takes(key)}
-        grave = _remarks(where, side, untested, program)
+        grave = _remarks(where, untested, program)
         remarks += grave.values()
         lines += _left_out(where, {key: each for key, each in untested.items() if key not in grave}, program)
         if not entries:
@@ -264,12 +259,12 @@ def _check_identity(where: str, side: str, entries: Mapping[str, Entry]) -> Iter
         yield f"{where} names no brokerId, so RocketMQ starts no slave from it (its default is 0); add brokerId=1"
 
 
-def _remarks(where: str, side: str, untested: Mapping[str, Entry], program: Program) -> dict[str, str]:
+def _remarks(where: str, untested: Mapping[str, Entry], program: Program) -> dict[str, str]:
     """By key, a line for each setting that affects loss, differs from RocketMQ's default, and had no effect."""
     found = {}
     for key, each in untested.items():
         default, what = DECISIVE.get(key, (None, ""))
-        if default is None or (key in MASTERS_ONLY and side != SIDES[0]):
+        if default is None:
             continue
         at = f"{where}:{each.line}"
         if broker_file.value(f"{at}: {key}", each.value, type(default)) == default:

@@ -63,7 +63,10 @@ DEFAULTS: Mapping[str, Scalar] = MappingProxyType({
 })  # fmt: skip
 
 
-LATER: Mapping[str, Scalar] = MappingProxyType({"haListenPort": 0, "brokerPermission": 6})
+LATER: Mapping[str, Scalar] = MappingProxyType({
+    "haListenPort": 0, "brokerPermission": 6, "transientStorePoolEnable": False, "commitIntervalCommitLog": 200,
+    "commitCommitLogLeastPages": 4, "commitCommitLogThoroughInterval": 200,
+})  # fmt: skip
 """Shown only where given, so that histories without them stay the same."""
 
 

@@ -53,6 +53,9 @@ class Watcher(ports.Watcher):
         if evidence.armed:
             evidence.point(host.name, "append")
 
+    def committed(self, upto: int) -> None:
+        self.evidence.add(self.host.kernel.now, "commit", self.host.name, self.incarnation, hi=upto)
+
     def flushed(self, upto: int) -> None:
         self.evidence.add(self.host.kernel.now, "flush", self.host.name, self.incarnation, hi=upto)
 

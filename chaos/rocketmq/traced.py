@@ -20,6 +20,7 @@ KINDS = {
     "start": ("f", "lo", "hi"),
     "ready": (),
     "append": ("lo", "hi", "digest", "f", "message"),
+    "commit": ("hi",),
     "flush": ("hi",),
     "dispatch": ("hi",),
     "sync": ("f", "status"),
@@ -58,6 +59,9 @@ class TraceWatcher(LogWatcher):
         key = stored_key(data) if f == "put" else None
         message = "null" if key is None else encode_basestring_ascii(key)
         self.trace.write(f'[{time.monotonic_ns()},"append",{lo},{hi},{digest(data)},"{f}",{message}]')
+
+    def committed(self, upto: int) -> None:
+        self.trace.note("commit", upto)
 
     def flushed(self, upto: int) -> None:
         self.trace.note("flush", upto)

@@ -63,7 +63,7 @@ SIMULATED = frozenset(("try", "decide", "conversation", "left", "routed"))
 """Observable only with simulated clients: tries and ends of transactions, whose operations real-time labs lack,
 conversations, which would change a real broker, reads before a node continues, and a name server's topics.
 """
-UNTRACED = frozenset(("flush",))
+UNTRACED = frozenset(("commit", "flush"))
 """Observable only by a broker's own trace."""
 LOGS_REFUSALS = "4.9.7"
 """The line whose masters log refused slaves."""

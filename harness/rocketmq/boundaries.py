@@ -19,6 +19,7 @@ from ..trials.abilities import Place, simulates
 from ..trials.schedule import Args, Op, Scalar, Schedule
 from . import topology
 from .moments import at_moments
+from .settings import COMMIT_INTERVAL, COMMIT_THOROUGH, POOL
 from .template import AGING
 
 CLOSING_SHARE = 0.2
@@ -45,6 +46,17 @@ ADDRESSES: tuple[Args, ...] = (
     {"haListenPort": 10_914},
 )
 """Addresses for slaves beside those for clients, in a share of the trials with a name server."""
+POOL_SHARE = 0.06
+_POOLED: Args = {POOL: True, "flushDiskType": "ASYNC_FLUSH"}
+POOLS: tuple[Args, ...] = (
+    _POOLED,
+    _POOLED,
+    {**_POOLED, "brokerRole": "ASYNC_MASTER", COMMIT_THOROUGH: 1_000},
+    {**_POOLED, "commitCommitLogLeastPages": 0},
+    {**_POOLED, "commitCommitLogLeastPages": 1, COMMIT_INTERVAL: 1_000, COMMIT_THOROUGH: 3_000},
+    {POOL: True, "flushDiskType": "SYNC_FLUSH", "rocketmqVersion": "5.5.0"},
+)
+"""Transient store pools, in a share of the trials; conformance conversations would show too little with them."""
 SHARE = 0.25
 MOST = 3
 
@@ -98,7 +110,7 @@ BOUNDARIES: tuple[tuple[Args, ...], ...] = (
 def drawn_values() -> Mapping[str, set[Scalar]]:
     """Every setting that is drawn here, with its values."""
     found: dict[str, set[Scalar]] = {}
-    for name, value in (pair for row in (*BOUNDARIES, ADDRESSES) for each in row for pair in each.items()):
+    for name, value in (pair for row in (*BOUNDARIES, ADDRESSES, POOLS) for each in row for pair in each.items()):
         found.setdefault(name, set()).add(value)
     return found | {name: set(values) for name, values in UNEVEN} | {CONVERSATIONS: {0}}
 
@@ -128,7 +140,7 @@ def _closing(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sche
 
 def varied(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
     """The schedule with this number under this seed, with variations in a share of them."""
-    for share in (at_boundaries, _closing, _uneven, _without_conversations, _addressed, at_moments):
+    for share in (at_boundaries, _closing, _uneven, _without_conversations, _addressed, _pooled, at_moments):
         drawn = share(drawn, seed, number, lab)
     return drawn
 
@@ -146,6 +158,15 @@ def _addressed(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Sc
     if dice.random() >= ADDRESS_SHARE or not topology.has_names(drawn.settings) or not simulates(lab):
         return drawn
     return drawn._replace(settings=resolve.system("rocketmq").fit({**drawn.settings, **dice.choice(ADDRESSES)}))
+
+
+def _pooled(drawn: Schedule, seed: str, number: int, lab: Place | None) -> Schedule:
+    """The schedule with this number under this seed; in a share of them the brokers have a transient store pool."""
+    dice = Random(f"{seed}/pools/{number}")
+    if dice.random() >= POOL_SHARE or not simulates(lab):
+        return drawn
+    chosen = {**drawn.settings, **dice.choice(POOLS), CONVERSATIONS: 0}
+    return drawn._replace(settings=resolve.system("rocketmq").fit(chosen))
 
 
 def listed(schedule: Schedule, number: int) -> Schedule:

@@ -10,7 +10,8 @@ SYNC_FLUSH makes PUT_OK to a waiting send durable on the master. A SYNC_MASTER's
 more than an ASYNC_MASTER). In RocketMQ the replica's result overrides the flush's, so other statuses do not concern the
 disk. FLUSH_DISK_TIMEOUT is not counted as a slave's promise either, since no documentation makes it one.
 
-With a transient store pool the end of a process counts as that of its machine (:mod:`.known.stores`).
+With a transient store pool the end of a process counts as that of its machine, for messages that were still in the pool
+(:mod:`.known.stores`).
 """
 
 from __future__ import annotations
@@ -132,9 +133,9 @@ def _row(role: str, replicas: int, flush: str, waits: bool, status: str, fault: 
     raise KeyError(f"the contract has no row for {asked}")
 
 
-LIED, WIPE, EXPIRE = "lied", "wipe", "expire"
+LIED, WIPE, EXPIRE, POOL = "lied", "wipe", "expire", "pool"
 """Events of a store: a machine's crash with the loss of data that the disk had called durable; its replacement; the
-deletion of the files that held the message.
+deletion of the files that held the message; a killed process, in whose transient store pool the message was.
 """
 PROMOTED = "promoted "
 """The prefix of the promoted slave's name in the events of the master."""
@@ -145,9 +146,9 @@ def fault_class(
 ) -> str:
     """The fault class of the events since: (node, how) each; promotions in their order.
 
-    ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE` (of the message itself) or :data:`PROMOTED`
-    and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged. ``copies``: the slaves
-    that hold the message by its answer; ``everyone``: whether these are all slaves.
+    ``how``: process, machine, :data:`LIED`, :data:`WIPE`, :data:`EXPIRE`, :data:`POOL` (of the message itself) or
+    :data:`PROMOTED` and a name. ``acked_while_diverged``: a slave was diverged when the message was acknowledged.
+    ``copies``: the slaves that hold the message by its answer; ``everyone``: whether these are all slaves.
     """
     seen, owner = _by_store(happened)
     master = {how for store, how in seen if store == MASTER}
@@ -163,7 +164,7 @@ def fault_class(
         if not copy_left:
             return "all-copies-lost"
         return "master-store-lost" if WIPE in master else "lying-disk"
-    if "machine" in master:
+    if "machine" in master or POOL in master:
         if acked_while_diverged:
             return "rollback"
         return "master-machine-crash" if copy_left else "both-machines-crash"

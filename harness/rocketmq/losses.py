@@ -32,6 +32,7 @@ from .event_types.log import Audit, Expire
 from .known.replay import Reader
 from .objectives import SEVERAL
 from .outlook import BOTH, FULL, KILL, LINK, PARTITION, POWER, PROMOTION, READ_ONLY, SLAVE, WIPED
+from .settings import Settings, flush_mode
 from .topology import CLIENT_LINKS, HA_LINKS, MASTER, NAMES, NODES, OTHER, OTHERS_LINKS, ROGUE, SLAVES
 
 CALLED: Mapping[str, str] = {
@@ -65,11 +66,13 @@ def measure(events: Sequence[Event]) -> Loss | None:
     return _Measured(events).read(events).loss()
 
 
-def mode(config: Mapping[str, Mapping[str, object]]) -> str:
-    """The deployment of brokers with these settings: the master's role and flush mode, and whether it has no slave."""
+def mode(config: Mapping[str, Settings]) -> str:
+    """The deployment of brokers with these settings: the master's role and flush mode, and whether it has a pool or no
+    slave.
+    """
     own = config.get(MASTER, {})
     alone = "" if any(node in SLAVES for node in config) else ", no slave"
-    return f"{own.get('brokerRole', 'ASYNC_MASTER')} {own.get('flushDiskType', 'ASYNC_FLUSH')}{alone}"
+    return f"{own.get('brokerRole', 'ASYNC_MASTER')} {flush_mode(own)}{alone}"
 
 
 class _Measured(Reader):

@@ -36,6 +36,7 @@ from .known.kept import Kept
 from .known.model import Known
 from .known.replay import Reader
 from .known.stores import promotes
+from .settings import flush_mode
 from .topology import MASTER, NAMES, OTHER
 
 APART = frozenset((NAMES, OTHER))
@@ -174,8 +175,8 @@ class _Measured(Reader):
 
     def _row(self, node: str, cause: str, fault: str, event: Event) -> Row:
         config = self.known.config.get(MASTER, {})
-        role, flush = str(config.get("brokerRole", "ASYNC_MASTER")), str(config.get("flushDiskType", "ASYNC_FLUSH"))
-        return Row(node, cause, fault, role, flush, event.seq, event.t)
+        role = str(config.get("brokerRole", "ASYNC_MASTER"))
+        return Row(node, cause, fault, role, flush_mode(config), event.seq, event.t)
 
     def _move(self, event: Crash | Start | Stop | Wipe) -> None:
         """A log may have a new end; sends that the master's log lost are no longer at stake."""

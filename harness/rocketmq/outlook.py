@@ -14,7 +14,19 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from .contract import MAY_VANISH, PROMOTED, PUT_OK, WIPE, fault_class, must
-from .settings import DEFAULTS, HOUSEKEEPING, POOL, Settings, has_pool, is_on, line, promised_slaves, refuses_reads
+from .settings import (
+    COMMIT_INTERVAL,
+    COMMIT_THOROUGH,
+    DEFAULTS,
+    HOUSEKEEPING,
+    POOL,
+    Settings,
+    has_pool,
+    is_on,
+    line,
+    promised_slaves,
+    refuses_reads,
+)
 from .topology import MASTER, SLAVES
 
 SLAVE, BOTH, LINK = SLAVES[0], "both", "link"
@@ -88,12 +100,16 @@ class Pair(NamedTuple):
     @property
     def has_pool(self) -> bool:
         """Whether PUT_OK may mean the pool alone. A slave receives only bytes that were written out of it (MappedFile's
-        read position), so an answer that waits for a slave also waits for that.
+        read position), and a flush includes only them, so an answer that waits for one also waits for that.
         """
-        return not self.copies and has_pool(self.master)
+        return not (self.copies or self.is_durable) and has_pool(self.master)
 
     def number(self, key: str) -> int:
         return int(self.master.get(key, DEFAULTS[key]))
+
+    @property
+    def pooled(self) -> str:
+        return f"up to {(self.number(COMMIT_INTERVAL) + self.number(COMMIT_THOROUGH)) / 1000:g} s of sends"
 
     @property
     def unflushed(self) -> str:
@@ -105,7 +121,7 @@ def words(pair: Pair) -> list[str]:
     releases = dict.fromkeys(str(each["rocketmqVersion"]) for each in pair)
     disk = "on the master's disk" if pair.is_durable else f"in the master's memory, not on its disk ({pair.unflushed})"
     if pair.has_pool:
-        disk = f"in the master process's own memory ({POOL}), which a kill takes"
+        disk = f"in the master process's own memory ({POOL}; {pair.pooled}), which a kill takes"
     copied = f"yes, in the memory of {pair.copies}" if pair.copies else "no; it follows, and only if one is connected"
     lines = [
         f"RocketMQ {' and '.join(releases)}: {pair.role}, {pair.flush}; its slave "
@@ -174,7 +190,7 @@ def _lost(pair: Pair, fault: str, of: str, known: Collection[str]) -> Cell:
     if may_lose(pair, fault, of):
         text = f"messages not on the master's disk ({pair.unflushed}){'' if of == BOTH else ' and not on the slave'}"
         if fault == KILL:
-            text = "messages that are still in the master's pool, and so on no slave"
+            text = f"messages that are still in the master's pool ({pair.pooled}), and so on no slave"
         elif fault == READ_ONLY:
             text = f"messages answered PUT_OK after the disk failed, or {pair.unflushed} before"
             text += "" if of == BOTH else ", and not on the slave"

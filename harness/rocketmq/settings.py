@@ -27,6 +27,9 @@ DEFAULTS: Mapping[str, int] = {
     "syncFlushTimeout": 5_000,
     "flushIntervalCommitLog": 500,
     "flushCommitLogThoroughInterval": 10_000,
+    "commitIntervalCommitLog": 200,
+    "commitCommitLogLeastPages": 4,
+    "commitCommitLogThoroughInterval": 200,
     "mappedFileSizeConsumeQueue": 6_000_000,
     "flushIntervalConsumeQueue": 1_000,
     "flushConsumeQueueLeastPages": 2,
@@ -114,14 +117,21 @@ def is_on(settings: Settings, key: str, default: bool = False) -> bool:
 
 
 POOL = "transientStorePoolEnable"
+COMMIT_INTERVAL, COMMIT_THOROUGH = "commitIntervalCommitLog", "commitCommitLogThoroughInterval"
 
 
 def has_pool(settings: Settings) -> bool:
-    """Whether the last stored bytes are only in the broker's process (MessageStoreConfig.isTransientStorePoolEnable): a
-    killed process then loses as much as a machine without power.
+    """Whether the last stored bytes are only in the broker's process, and a kill takes them (4.x:
+    MessageStoreConfig.isTransientStorePoolEnable; 5.x: DefaultMessageStore's, also with SYNC_FLUSH).
     """
-    is_cached = settings.get("flushDiskType") != "SYNC_FLUSH" and settings.get("brokerRole") != "SLAVE"
-    return is_cached and is_on(settings, POOL)
+    if not is_on(settings, POOL) or settings.get("brokerRole") == "SLAVE":
+        return False
+    return settings.get("flushDiskType") != "SYNC_FLUSH" or version(settings) >= (5,)
+
+
+def flush_mode(settings: Settings) -> str:
+    """The flush type, and whether there is a pool before it, in words."""
+    return f"{settings.get('flushDiskType', 'ASYNC_FLUSH')}{', pool' if has_pool(settings) else ''}"
 
 
 PERIODS_MS = (10_000, 60_000)

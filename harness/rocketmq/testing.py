@@ -44,6 +44,9 @@ class H(History):
         self.start(node, hi)
         return self.add("cut", node=node, lo=hi, hi=before) if hi < before else self
 
+    def commit(self, node: str, hi: int | None = None) -> Self:
+        return self.add("commit", node=node, hi=self.end[node] if hi is None else hi)
+
     def flush(self, node: str, hi: int | None = None) -> Self:
         return self.add("flush", node=node, hi=self.end[node] if hi is None else hi)
 

@@ -97,6 +97,7 @@ class Broker(Node):
             "flush-timeout": self.store.on_timer,
             "derived-flush": self.store.on_timer,
             "dispatch": self.store.on_timer,
+            "commit": self._commit,
             "call": self.parts.calls.on_timer,
             "hold": self.pulling.on_timer,
             "register": self.registration.on_timer,
@@ -278,6 +279,10 @@ class Broker(Node):
         self.retention.grown()
         if self.ha.flushed_only:
             self.ha.wake()
+
+    def _commit(self, key: Any) -> None:
+        self.store.on_timer(key)
+        self.ha.wake()
 
     def _on_command(self, conn: Conn, command: Command) -> None:
         # Responses to notifications are ignored.

@@ -2,8 +2,9 @@
 
 Promises: physical offsets only grow. A record never crosses a file boundary; a filler takes the rest of a file that is
 too small for the next record. Truncated bytes are never readable again. The caller reports the end of a flush; this
-module tracks unflushed files. Left out: retention, a memory pool before the page cache, checkpoints. Source: CommitLog,
-DefaultAppendMessageCallback, MappedFileQueue.
+module tracks unflushed files. With a pool, puts stay in the process's memory until they are committed to their file.
+Recovered files have no buffer of the pool. Left out: retention, checkpoints, the pool's limit (transientStorePoolSize).
+Source: CommitLog, DefaultAppendMessageCallback, MappedFileQueue, MappedFile.
 """
 
 from collections.abc import Sequence
@@ -25,6 +26,7 @@ from ..wire.record import (
     size_of,
 )
 from .files import MAX_OFFSET, MappedFiles
+from .flush_schedule import flush_to
 from .recovery import SECTOR, Hints, LogRecovery, Recovery
 
 MAX_MESSAGE_SIZE = 4 * 1024 * 1024
@@ -45,8 +47,8 @@ class Put(NamedTuple):
 class CommitLog:
     """One node's log. All offsets and sizes are bytes.
 
-    ``start`` is the first file's start, ``end`` the write position, ``flushed`` the durable end. A log without files is
-    empty: both ends are 0.
+    ``start`` is the first file's start, ``end`` the readable end, ``written`` the write position (above ``end`` only
+    with a pool), ``flushed`` the durable end. A log without files is empty: the ends are 0.
     """
 
     recovery_class: ClassVar[type[LogRecovery]] = LogRecovery
@@ -58,6 +60,10 @@ class CommitLog:
         self.file_size = file_size
         self.max_message_size = max_message_size
         self.flushed = 0
+        self.has_pool = False
+        self._pool = bytearray()
+        self._pooled_from = MAX_OFFSET
+        """The start of the first file that has a buffer of the pool."""
         self._unfinished = False
         """Whether recovery left the bytes of an unfinished record after the end."""
 
@@ -69,6 +75,10 @@ class CommitLog:
     def end(self) -> int:
         return self.files.end
 
+    @property
+    def written(self) -> int:
+        return self.files.end + len(self._pool)
+
     def recover(self, clean: bool, hints: Hints | None = None) -> Recovery:
         """Open the files and end the log after its last whole record; the rest is durable. Call once, first.
 
@@ -78,6 +88,7 @@ class CommitLog:
         self.files.load()
         recovery = self.recovery_class(self.files, clean, hints).run()
         self.flushed = self.end
+        self._pooled_from = self.files.limit if self.has_pool else MAX_OFFSET
         self._unfinished = recovery.unfinished
         return recovery
 
@@ -91,15 +102,12 @@ class CommitLog:
         size = self._size_within_limits(message)
         self._erase_unfinished()
         filler = self._filler_before(size)
-        at = filler[1] if filler else self.end
+        at = filler[1] if filler else self.written
         data = encode(message, queue_offset, at, store_ms)
         if at == self.files.limit:
             # Add the file first: without room the log is unchanged and never ends in a filler.
             self.files.add_file()
-        if filler:
-            self.files.write(filler[0], encode_blank(filler[1] - filler[0]))
-        self.files.write(at, data)
-        self.files.end = at + size
+        self._write(filler, data)
         return Put(at, at + size, filler, data)
 
     def make_room(self, messages: Sequence[Message]) -> tuple[int, int] | None:
@@ -112,12 +120,21 @@ class CommitLog:
             raise CodecError(f"batch of {size} bytes does not fit into a file of {self.file_size} with its filler")
         self._erase_unfinished()
         filler = self._filler_before(size)
-        if (filler[1] if filler else self.end) == self.files.limit:
+        if (filler[1] if filler else self.written) == self.files.limit:
             self.files.add_file()
-        if filler:
-            self.files.write(filler[0], encode_blank(filler[1] - filler[0]))
-            self.files.end = filler[1]
+        self._write(filler, b"")
         return filler
+
+    def commit(self, least_pages: int) -> bool:
+        """Write the pool's bytes for the first file that has any, if there are enough pages. Returns whether it did."""
+        upto = flush_to(self.end, self.written, self.file_size, least_pages)
+        if upto is None:
+            return False
+        size = upto - self.end
+        self.files.write(self.end, bytes(self._pool[:size]))
+        del self._pool[:size]
+        self.files.end = upto
+        return True
 
     def append(self, at: int, data: bytes) -> bool:
         """Append replicated bytes, independent of record boundaries.
@@ -169,6 +186,17 @@ class CommitLog:
             self.files.end = at + len(data)
         return True
 
+    def _write(self, filler: tuple[int, int] | None, data: bytes) -> None:
+        """Write both at the write position; after an error neither counts."""
+        blank, at = blank_of(filler) if filler else b"", self.written
+        for piece in (blank, data):
+            if piece and at < self._pooled_from:
+                self.files.write(at, piece[:BLANK_SIZE] if piece is blank else piece)
+            else:
+                self._pool += piece
+            at += len(piece)
+        self.files.end = at - len(self._pool)
+
     def _erase_unfinished(self) -> None:
         """Zero the bytes after the end before the log grows over them."""
         if self._unfinished:
@@ -176,7 +204,7 @@ class CommitLog:
             self._unfinished = False
 
     def _filler_before(self, size: int) -> tuple[int, int] | None:
-        at = self.end
+        at = self.written
         room = -at % self.file_size
         if room == 0 or room >= size + BLANK_SIZE:
             return None
@@ -202,6 +230,12 @@ class CommitLog:
             # RocketMQ.
             raise CodecError(f"a topic must not contain NUL characters, nor properties {SECTOR} in a row")
         return size
+
+
+def blank_of(filler: tuple[int, int]) -> bytes:
+    """All bytes of the filler."""
+    size = filler[1] - filler[0]
+    return encode_blank(size).ljust(size, b"\0")
 
 
 def _ended(message: Message) -> Message:

@@ -29,7 +29,7 @@ FLUSH_TYPES = ("ASYNC_FLUSH", "SYNC_FLUSH")
 MAY_BE_ZERO = (
     "brokerId", "inSyncReplicas", "accessMessageInMemoryMaxRatio", "flushCommitLogLeastPages",
     "flushCommitLogThoroughInterval", "flushConsumeQueueLeastPages", "flushConsumeQueueThoroughInterval",
-    "haListenPort", "brokerPermission",
+    "haListenPort", "brokerPermission", "commitCommitLogLeastPages", "commitCommitLogThoroughInterval",
 )  # fmt: skip
 PUSHES = ("written", "flushed")
 CUT_REPORTS = ("closes", "waits")
@@ -62,6 +62,10 @@ class BrokerConfig:
     flushIntervalCommitLog: int = 500
     flushCommitLogLeastPages: int = 4
     flushCommitLogThoroughInterval: int = 10_000
+    transientStorePoolEnable: bool = False
+    commitIntervalCommitLog: int = 200
+    commitCommitLogLeastPages: int = 4
+    commitCommitLogThoroughInterval: int = 200
     mappedFileSizeCommitLog: int = 1_073_741_824
     maxMessageSize: int = 4_194_304
     defaultTopicQueueNums: int = 8
@@ -151,6 +155,12 @@ class BrokerConfig:
     @property
     def is_slave(self) -> bool:
         return self.brokerRole == "SLAVE"
+
+    @property
+    def has_pool(self) -> bool:
+        """Whether new bytes of the log stay in the process until they are committed to the page cache."""
+        is_cached = self.flushDiskType == "ASYNC_FLUSH" or self.version.pools_with_sync_flush
+        return self.transientStorePoolEnable and is_cached and not self.is_slave
 
     @property
     def log_memory(self) -> int:

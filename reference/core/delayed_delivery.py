@@ -114,7 +114,7 @@ class DelayedDelivery:
             at += 1
         if at > self.next[level]:
             self.next[level] = at
-            self._end = store.log.end
+            self._end = store.log.written
             self.parts.delay_offsets.put(level, at)
             self._arm_save(SAVE_NS)
         if end:

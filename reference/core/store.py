@@ -15,7 +15,8 @@ from ..ports import MS, Effects, Watcher
 from ..wire.record import Message, Record, decode
 from . import checkpoint
 from .checkpoint import Checkpoint
-from .commit_log import CommitLog
+from .commit_log import CommitLog, blank_of
+from .committing import COMMIT, Committer
 from .config import BrokerConfig
 from .consume_queues import ConsumeQueues
 from .delay import parse_levels
@@ -50,12 +51,15 @@ class MessageStore:
     index_class: ClassVar[type[KeyIndex]] = KeyIndex
     dispatcher_class: ClassVar[type[Dispatcher]] = Dispatcher
     flusher_class: ClassVar[type[Flusher]] = Flusher
+    committer_class: ClassVar[type[Committer]] = Committer
 
     def __init__(self, config: BrokerConfig, io: Effects, watcher: Watcher, arrived: Arrived | None = None) -> None:
         self.io = io
         self.watcher = watcher
         disk = io.disk
         self.log = self.log_class(disk, config.mappedFileSizeCommitLog, max_message_size=config.maxMessageSize)
+        self.log.has_pool = config.has_pool
+        self.committer = self.committer_class(config, self.log, io, watcher)
         least = config.flushConsumeQueueLeastPages
         self.queues = self.queues_class(disk, config.mappedFileSizeConsumeQueue, least)
         self.index: KeyIndex | None = None
@@ -102,11 +106,13 @@ class MessageStore:
             # Only now: a refused store stays unchanged. An existing file may hold a process id (5.x).
             self.io.disk.open(ABORT, 0)
             self.io.disk.sync(ABORT)
+        self.committer.start()
         self.flusher.start()
         self.derived.began = self.io.now()
         self._dispatch()
 
     def stop(self) -> None:
+        self.committer.finish()
         self._dispatch()
         for name in self.log.flush_due():
             self.io.disk.sync(name)
@@ -156,7 +162,7 @@ class MessageStore:
         if self.dispatcher.at > before:
             self.watcher.dispatched(self.dispatcher.at)
             self._schedule_flush()
-        if self.dispatcher.at >= self.log.end:
+        if self.dispatcher.at >= self.log.written:
             self._given.clear()
         if self.dispatcher.lacks_room:
             # Retry even if the log does not grow.
@@ -194,6 +200,10 @@ class MessageStore:
             self._flush_derived()
         elif key == DISPATCH:
             self.dispatch()
+        elif key == COMMIT:
+            self.committer.wake()
+            self.dispatch()
+            self.flusher.grown()
         else:
             self.flusher.on_timer(key[0])
 
@@ -218,8 +228,9 @@ class MessageStore:
                 raise StoreFull(self.dispatcher.stalled or "the queues are behind the log")
 
     def _dispatch_put(self, message: Message, last: Stored) -> None:
+        self.committer.wake()
         self.dispatch()
-        if self.held and not _is_half(message):
+        if self.dispatcher.at < self.log.written and not _is_half(message):
             self._given[message.topic, message.queue_id] = last.queue_offset + 1
 
     def _append(self, message: Message, queue_offset: int) -> Stored:
@@ -231,7 +242,7 @@ class MessageStore:
     def _record_filler(self, filler: tuple[int, int] | None) -> None:
         if filler is not None:
             at, end = filler
-            self.watcher.appended(at, end, self.log.read(at, end - at), "filler")
+            self.watcher.appended(at, end, blank_of(filler), "filler")
 
     def _schedule_flush(self) -> None:
         """Schedule the next useful flush, unless one is in flight, whose end calls this again.

@@ -3,7 +3,8 @@
 The wire format is the same in all. Left out: known defects of a version; those are mutants. Sources:
 HAService.GroupTransferService and CommitLog.handleHA (submitReplicaRequest) of 4.4.0, 4.9.2 and 4.9.7,
 GroupTransferService of 5.5.0, HAConnection's constructor; HAClient.reportSlaveMaxOffset of 4.4.0, 4.9.7 and 5.3.3;
-BrokerController.handleSlaveSynchronize and MessageStoreConfig.flushCommitLogTimed of 4.4.0, 4.9.7 and 5.5.0;
+BrokerController.handleSlaveSynchronize, MessageStoreConfig.flushCommitLogTimed and isTransientStorePoolEnable of
+4.4.0, 4.9.7 and 5.5.0;
 PullMessageProcessor's rejectRequest and composeResponseHeader of 4.9.7 and 5.3.3; MQVersion.
 """
 
@@ -64,6 +65,8 @@ class Version(NamedTuple):
     """Whether a slave suggests the master to readers that do not lag, whatever broker id their group prefers."""
     obeys_ha_port: bool = False
     """Whether haListenPort is a setting (since 5.1.1); otherwise HA always listens on listenPort + 1."""
+    pools_with_sync_flush: bool = False
+    """Whether transientStorePoolEnable also counts with SYNC_FLUSH."""
 
 
 FIVE_ROUNDS = AckWait("syncFlushTimeout", in_turn=True, wake_ups=5, sender_gives_up=True)
@@ -84,6 +87,7 @@ VERSIONS: Mapping[str, Version] = {
         refuses_reads=True,
         sends_home=True,
         obeys_ha_port=True,
+        pools_with_sync_flush=True,
     ),
 }
 """Named by the last release with this behaviour: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""

@@ -97,6 +97,10 @@ def test_a_pool_makes_a_kill_a_loss_only_under_async_flush() -> None:
         pair("ASYNC_MASTER", "SYNC_FLUSH", "4.9.7", transientStorePoolEnable="true"), "kill", MASTER
     )
     assert not outlook.may_lose(pair("ASYNC_MASTER", "ASYNC_FLUSH", "4.9.7"), "kill", MASTER)
+    # There PUT_OK waits for the disk, and so for the pool.
+    assert not outlook.may_lose(
+        pair("ASYNC_MASTER", "SYNC_FLUSH", "5.5.0", transientStorePoolEnable="true"), "kill", MASTER
+    )
 
 
 def test_a_pool_takes_nothing_where_put_ok_waits_for_a_slave_which_gets_what_left_the_pool(tmp_path: Path) -> None:
@@ -106,6 +110,7 @@ def test_a_pool_takes_nothing_where_put_ok_waits_for_a_slave_which_gets_what_lef
         rows = {(each["fault"], each["of"]): each["lost"]["says"] for each in found["faults"]}
         assert ("pool" in rows[outlook.KILL, MASTER]) == ("pool" in rows[outlook.KILL, "both"]) == is_lost
         assert any("own memory" in each for each in found["deployment"]) == is_lost
+        assert ("up to 0.4 s" in rows[outlook.KILL, MASTER]) == is_lost
         assert any("transientStorePoolEnable" in each for each in changes(found)) == is_lost
         assert not any("transientStorePoolEnable" in each for each in found["keys"]), "the table knows it"
 

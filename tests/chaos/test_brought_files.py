@@ -21,11 +21,8 @@ MASTER = (
 SLAVE = "brokerName=orders-a\nbrokerId=1\nbrokerRole=SLAVE\nflushDiskType=ASYNC_FLUSH\nnamesrvAddr=127.0.0.1:9876\n"
 COMPOSE = 'version: "3.7"\nservices:\n  one:\n    image: broker:4.9.7\n    command: sh mqbroker -c /conf/master.conf\n'
 TOPICS = '{\n  "topicConfigTable": {\n    "orders": {"topicName": "orders", "perm": 6}\n  }\n}\n'
-POOL = MASTER + "transientStorePoolEnable=true\n"
-NOT_TESTED = (
-    "the model does not implement it; with the pool a kill can lose messages that were answered with PUT_OK, unless "
-    "sends wait for a slave"
-)
+UNTESTED = MASTER + "flushCommitLogTimed=false\n"
+NOT_TESTED = "the model does not implement it; it decides when the log is flushed"
 REPLACES = "the lab replaces brokerName, brokerId, namesrvAddr: addresses, names, paths and file sizes are its own"
 OPTION = {"master": "--master-conf", "slave": "--slave-conf"}
 JAVA = Program(catalogue.of("4.9.7"), "4.9.7", is_model=False)
@@ -90,14 +87,14 @@ def test_what_is_not_tested_and_decides_about_loss_is_said_before_the_run_and_be
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = [
-        *brings(tmp_path, "master", POOL.encode()),
+        *brings(tmp_path, "master", UNTESTED.encode()),
         "--runs",
         str(tmp_path / "runs"),
         "--json",
         str(tmp_path / "j"),
     ]
     assert main(["chaos", "run", "slave-pause", "--cases", "1", "--repeat", "1", *options]) in (0, 1, 3)
-    remark = f"not tested: transientStorePoolEnable=true ({tmp_path}/master.conf:6): {NOT_TESTED}"
+    remark = f"not tested: flushCommitLogTimed=false ({tmp_path}/master.conf:6): {NOT_TESTED}"
     said = capsys.readouterr().out.splitlines()
     assert said[0] == remark and remark == said[-4]
     (facts,) = (tmp_path / "runs").glob("*/run.json")
@@ -108,7 +105,7 @@ def test_what_is_not_tested_and_decides_about_loss_is_said_before_the_run_and_be
 @pytest.mark.slow
 def test_check_repeats_it_beside_the_losses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = [
-        *brings(tmp_path, "master", POOL.encode()),
+        *brings(tmp_path, "master", UNTESTED.encode()),
         "--runs",
         str(tmp_path / "runs"),
         "--json",
@@ -139,14 +136,14 @@ def test_a_good_pair_s_files_need_no_word_but_what_the_lab_replaces(tmp_path: Pa
         ("slave", SLAVE.replace("brokerRole=SLAVE\n", ""), "slave.conf names no brokerRole, so RocketMQ makes it "),
         ("slave", SLAVE.replace("brokerId=1\n", ""), "slave.conf names no brokerId, so RocketMQ starts no slave"),
         ("master", MASTER.replace("=0", "=1"), "master.conf:2: brokerId=1 in the master's file, and RocketMQ gives"),
-        ("master", POOL, f"not tested: transientStorePoolEnable=true (master.conf:6): {NOT_TESTED}"),
+        ("master", UNTESTED, f"not tested: flushCommitLogTimed=false (master.conf:6): {NOT_TESTED}"),
         ("master", f"{MASTER}totalReplicas=3", "no effect: totalReplicas=3 (master.conf:6): RocketMQ 4.9.7 has no "),
     ],
 )  # fmt: skip
 def test_what_decides_about_loss_and_is_not_tested_is_a_remark(side: str, text: str, says: str, tmp_path: Path) -> None:
     given, lines = lines_of(tmp_path, side, text)
     assert len(given.remarks) == 1 and lines[0].startswith(says)
-    assert not any("transientStorePool" in each for each in lines[1:])
+    assert not any("flushCommitLogTimed" in each for each in lines[1:])
 
 
 def test_a_model_of_a_release_passes_over_keys_of_other_releases_as_that_release_does(tmp_path: Path) -> None:
@@ -156,11 +153,17 @@ def test_a_model_of_a_release_passes_over_keys_of_other_releases_as_that_release
     assert lines_of(tmp_path, "master", text, reference("5.5.0"))[0].settings["inSyncReplicas"] == 2
 
 
-def test_the_default_of_such_a_setting_and_a_slave_s_pool_are_no_remark(tmp_path: Path) -> None:
-    assert not lines_of(tmp_path, "master", f"{MASTER}transientStorePoolEnable=false\ntotalReplicas=1\n")[0].remarks
-    assert not lines_of(tmp_path, "slave", f"{SLAVE}transientStorePoolEnable=true\n")[0].remarks
+def test_the_default_of_such_a_setting_is_no_remark(tmp_path: Path) -> None:
+    assert not lines_of(tmp_path, "master", f"{MASTER}flushCommitLogTimed=true\ntotalReplicas=1\n")[0].remarks
     # What the broker itself acts on is tested.
-    assert lines_of(tmp_path, "master", POOL, JAVA)[1] == [REPLACES]
+    assert lines_of(tmp_path, "master", UNTESTED, JAVA)[1] == [REPLACES]
+
+
+def test_a_pool_comes_from_a_file(tmp_path: Path) -> None:
+    text = f"{MASTER}transientStorePoolEnable=true\ncommitCommitLogLeastPages=0\n"
+    given, lines = lines_of(tmp_path, "master", text)
+    assert lines == [REPLACES]
+    assert given.settings["transientStorePoolEnable"] is True and given.settings["commitCommitLogLeastPages"] == 0
 
 
 def test_a_key_that_rocketmq_lacks_and_one_that_the_model_does_not_implement_are_two_things(tmp_path: Path) -> None:
@@ -257,7 +260,7 @@ def test_the_release_is_the_model_s_or_the_one_that_was_asked_for(tmp_path: Path
     ("typed", "says"),
     [
         (
-            "transientStorePoolEnable=true",
+            "flushCommitLogTimed=false",
             "RocketMQ 4.9.7 has it, but the model does not implement it; test it with --targ",
         ),
         (

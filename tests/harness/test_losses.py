@@ -195,6 +195,7 @@ def test_faults_without_effect_and_those_elsewhere_have_no_class() -> None:
 def test_the_mode_is_the_masters() -> None:
     assert loss(away(sent("m0", flushDiskType="SYNC_FLUSH"))).mode == "SYNC_MASTER SYNC_FLUSH"
     assert losses.mode({"master": {}}) == "ASYNC_MASTER ASYNC_FLUSH, no slave"
+    assert losses.mode({"master": {"transientStorePoolEnable": True}}) == "ASYNC_MASTER ASYNC_FLUSH, pool, no slave"
 
 
 # The corpus.

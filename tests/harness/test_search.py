@@ -11,7 +11,7 @@ from pairproof.harness.judging import judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq import swarm, topology
 from pairproof.harness.rocketmq.boundaries import CONVERSATIONS
-from pairproof.harness.rocketmq.settings import promised_slaves
+from pairproof.harness.rocketmq.settings import has_pool, promised_slaves
 from pairproof.harness.rocketmq.system import SYSTEM
 from pairproof.harness.search import shrink, sweep
 from pairproof.harness.search.pacing import paced
@@ -83,6 +83,13 @@ def test_a_sync_master_of_5_x_waits_for_a_slave(target: str, waits: int) -> None
 
     assert (promised(), promised(inSyncReplicas=3, **{"lab.slaves": 2}), promised(inSyncReplicas=1)) == (waits, 2, 0)
     assert promised(brokerRole="ASYNC_MASTER") == 0
+
+
+def test_a_share_of_the_trials_has_a_pool() -> None:
+    drawn = [swarm.schedule("pools", number).settings for number in range(600)]
+    pooled = [each for each in drawn if has_pool(each)]
+    assert 12 <= len(pooled) <= 60
+    assert {each["flushDiskType"] for each in pooled} == {"ASYNC_FLUSH", "SYNC_FLUSH"}
 
 
 def test_sweep_is_every_fault_at_every_boundary_in_every_mode() -> None:

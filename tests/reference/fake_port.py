@@ -21,6 +21,7 @@ class FakePort:
         self.flushes: list[Hashable] = []
         self.refusals: list[tuple[str, int, int]] = []
         self.appends: list[tuple[int, int]] = []
+        self.commits: list[int] = []
         self.room: int | None = None
         self.starts: list[int] = []
         self.misfit: str | None = None
@@ -71,6 +72,9 @@ class FakePort:
 
     def appended(self, lo: int, hi: int, data: bytes, f: str) -> None:
         self.appends.append((lo, hi))
+
+    def committed(self, upto: int) -> None:
+        self.commits.append(upto)
 
     def flushed(self, upto: int) -> None: ...
 

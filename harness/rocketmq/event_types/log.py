@@ -43,6 +43,15 @@ class Append(OfNode):
         return f"{self.node} appended {'an end-of-file filler' if self.f == 'filler' else what} {span(self)}"
 
 
+class Commit(OfNode):
+    """A node's log left its transient store pool for the page cache."""
+
+    upto: int = column("hi")
+
+    def words(self, the: The) -> str:
+        return f"{self.node} committed its log up to {count(self.upto)} to the page cache"
+
+
 class Flush(OfNode):
     """A node's log became durable."""
 

@@ -51,7 +51,7 @@ class Dispatched:
         if end is not None and self.reached.get(node, -1) >= end and not known.is_a_black_box(node):
             return True
         grown = self.grown.get(node, 0)
-        rested = now - grown - known.disturbances.unavailable_ns(node, grown, now) > REST_NS
+        rested = now - grown - known.disturbances.unavailable_ns(node, grown, now) > REST_NS + known.pool_ns(node)
         return rested and known.disturbances.undisturbed_and_punctual(grown, now, node)
 
     def present(self, node: str) -> list[Step]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...event_types.node import UNKNOWN, Crash, Start, Stop, Wipe
 from ...history import Event
-from ..event_types.log import Append, Cut, Expire, Flush
+from ..event_types.log import Append, Commit, Cut, Expire, Flush
 from ..topology import MASTER, OTHER
 from .nodes import MACHINE
 from .stores import promotes
@@ -33,6 +33,8 @@ class Logs:
         """A node's log end at its last start; no key if unknown."""
         self.changed: dict[str, Event] = {}
         """By node: the last event that may have changed its log."""
+        self.committed: dict[str, int] = {}
+        """By node with a transient store pool, where commits are recorded."""
         self.flushed: dict[str, int] = {}
         """The end of the durable part of a node's log; no key if unknown."""
         self.flushes: list[tuple[int, int]] = []
@@ -88,6 +90,10 @@ class Logs:
         end = self.ends.get(node)
         return end if node == MASTER else (end or None) if node in self.traced else None
 
+    def readable(self, node: str, end: int) -> int:
+        """How much of a node's log up to ``end`` can have left its transient store pool."""
+        return min(end, self.committed.get(node, end)) if node in self._known.stores.pooled else end
+
     def common(self, node: str, hi: int) -> int:
         """How much of a slave's received bytes up to ``hi`` the master still has.
 
@@ -119,6 +125,9 @@ class Logs:
             if self._cuts and (common := self.common(node, hi)) < hi:
                 self._diverge(node, common)
         self.ends[node] = hi
+
+    def commit(self, event: Commit) -> None:
+        self.committed[event.node] = event.upto
 
     def flush(self, event: Flush) -> None:
         node, upto = event.node, event.upto
@@ -159,6 +168,8 @@ class Logs:
             return
         self._shorten(node, end)
         self.ends[node] = self.flushed[node] = self.recovered[node] = end
+        if "commit" in self._known.observes:
+            self.committed[node] = end
         if end or node == MASTER:
             self.starts[node] = event.lo or 0
             if node == MASTER and self._is_promoted:

@@ -16,10 +16,10 @@ from ...event_types.machine import Fault, Pause
 from ...event_types.node import Config, Crash, Start, Stop, Wipe
 from ...history import MS, Event
 from ..event_types.groups import Ask, Back, Lock
-from ..event_types.log import Append, Audit, Cut, Dispatch, Entries, Expire, Flush, Record
+from ..event_types.log import Append, Audit, Commit, Cut, Dispatch, Entries, Expire, Flush, Record
 from ..event_types.metadata import Persist, Register, Sync, Table
 from ..event_types.transactions import Decide
-from ..settings import DEFAULTS, Settings, has_pool, parse, promised_slaves, version
+from ..settings import COMMIT_INTERVAL, COMMIT_THOROUGH, DEFAULTS, Settings, has_pool, parse, promised_slaves, version
 from ..topology import MASTER, links_of
 from .audits import Audits, Listing
 from .calls import Calls
@@ -79,6 +79,20 @@ class Known(Links):
         found = (int(each.get("brokerPermission", permissions)) for each in self.config.values())
         return all(each & permissions == permissions for each in found)
 
+    def committed(self, node: str) -> int:
+        """How much of a node's log is surely not in its transient store pool."""
+        logs = self.logs
+        if node not in self.stores.pooled:
+            return logs.ends.get(node, 0)
+        return logs.committed.get(node, max(logs.flushed.get(node, 0), self.dispatched.shown(node) or 0))
+
+    def pool_ns(self, node: str) -> int:
+        """How long a node's new bytes may stay in its transient store pool, which hides them."""
+        if node not in self.stores.pooled:
+            return 0
+        # A wake-up commits one file, and the next one may need the whole time again.
+        return 2 * MS * (self.setting(node, COMMIT_INTERVAL) + self.setting(node, COMMIT_THOROUGH))
+
     def is_covered(self, ok: Ok) -> bool:
         """Whether a slave had appended this send and validly reported its last byte."""
         return self.holders(ok) > 0
@@ -133,8 +147,7 @@ class Known(Links):
             self.registering[node] = found
         self.copies.configured(node, found)
         self.naming.configured(node, found)
-        if has_pool(found):
-            self.stores.pooled.add(node)
+        (self.stores.pooled.add if has_pool(found) else self.stores.pooled.discard)(node)
         if node == MASTER:
             self.needed = promised_slaves(found)
             self.sync_master = role == "SYNC_MASTER"
@@ -187,7 +200,7 @@ class Known(Links):
         self.nodes.end(event)
         self.tables.ended(event)
         self.copies.ended(node)
-        self.stores.ended(event)
+        self.stores.ended(event, self.committed(node))
         self.consumption.ended(event)
         self.lost_undetected.crashed(event)
         self.dispatched.ended(event)
@@ -292,6 +305,9 @@ class Known(Links):
         self.logs.append(event)
         self.sent.put(event)
         self.dispatched.grown[event.node] = event.t
+
+    def on_commit(self, event: Commit) -> None:
+        self.logs.commit(event)
 
     def on_flush(self, event: Flush) -> None:
         self.logs.flush(event)

@@ -80,6 +80,7 @@ class Statistics:
             "earliestMessageTimeStamp": str(store_ms_at(log, log.start)),
             "msgPutTotalTodayNow": str(puts),
             "putMessageTimesTotal": str(max(1, puts)),
+            **({"remainHowManyDataToCommit": human_bytes(log.written - log.end)} if log.has_pool else {}),
             "remainHowManyDataToFlush": human_bytes(log.end - log.flushed),
             "runtime": _runtime(self.parts.io.wall_ms() - self.boot_ms),
             **{

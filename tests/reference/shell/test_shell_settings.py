@@ -70,7 +70,7 @@ def test_every_setting_of_a_broker_is_read_from_the_file() -> None:
         "brokerIP1": "10.0.0.1", "brokerIP2": "10.0.0.2", "haMasterAddress": "m:1", "namesrvAddr": "n:1",
         "mappedFileSizeCommitLog": "1024", "messageDelayLevel": "7s", "deleteWhen": "07", "slaveReadEnable": "true",
         "offsetCheckInSlave": "true", "haCutReports": "waits", "haListenPort": "99",
-        "brokerPermission": "4", "tableSaves": "written",
+        "brokerPermission": "4", "tableSaves": "written", "transientStorePoolEnable": "true",
     }  # fmt: skip
     found = settings(given, {}).config
     unread = {each.name for each in fields(BrokerConfig) if getattr(found, each.name) == each.default}

@@ -81,7 +81,7 @@ class PullAnswered(Law):
             return
         arrived_at = self._arrived_at(pull)
         if arrived_at is not None:
-            bound = CHECK_NS if known.is_a_black_box(node) else 0
+            bound = (CHECK_NS if known.is_a_black_box(node) else 0) + known.pool_ns(node)
             self._measure(pull, arrived_at, bound, event, " after a message had come for it")
         self._measure(pull, pull.t, SUSPENDED_NS + CHECK_NS, event, "; its time was up after 15 s")
 

@@ -11,6 +11,7 @@ Abstains when:
 - There is no answer.
 - It is a broker's, and a broker may not be read or written (brokerPermission).
 - The broker is RocketMQ's, as conversations would change its state.
+- The broker has a transient store pool, which hides new messages for a while.
 - The broker diverged: its queues may end at a broken record.
 Source: ClientManageProcessor, ConsumerManager, ProducerManager, RebalanceLockManager, RouteInfoManager,
 PullRequestHoldService, ScheduleMessageService.
@@ -21,7 +22,7 @@ from ...conversations.served import NO_KEY, READ
 from ...event_types.conversations import Conversation
 from ...known.circumstances import DIVERGED
 from ...law import Law
-from ...settings import keeps_index
+from ...settings import has_pool, keeps_index
 from .asked import SILENT
 
 
@@ -33,9 +34,10 @@ class ConversationAnswered(Law):
         # A broker of the reference is never too busy for a conversation.
         if served is None or event.status in SILENT or self.abstains(event, DIVERGED):
             return
-        if event.node in self.known.config and not self.known.is_allowed():
+        config = self.known.config.get(event.node, {})
+        if config and (not self.known.is_allowed() or has_pool(config)):
             return
-        if event.f in BY_KEY and not keeps_index(self.known.config.get(event.node, {})):
+        if event.f in BY_KEY and not keeps_index(config):
             served = NO_KEY
         self.judged += 1
         answered = f"{event.status}{f', {event.detail}' if event.detail else ''}"

@@ -108,7 +108,8 @@ class HaRoleIndependent(Law):
         known = self.known
         limit, new_at = self._limit()
         idle_since = max(copy.since, new_at)
-        if copy.blocked or not is_late(known, MASTER, idle_since, event.t, POLL_NS + known.healthy_ns):
+        bound = POLL_NS + known.pool_ns(MASTER) + known.healthy_ns
+        if copy.blocked or not is_late(known, MASTER, idle_since, event.t, bound):
             return
         self.judged += 1
         if copy.end is None:

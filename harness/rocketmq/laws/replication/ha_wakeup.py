@@ -1,7 +1,8 @@
 """``ha-wakeup``: the master pushes new data (or newly flushed data, if it pushes only that) to an idle, caught-up slave
 within 100 ms (10 ms for sends that wait for replication).
 
-New data is appended or, where only flushed bytes are pushed, flushed. The writer waits 100 ms; a send that waits for
+New data is appended or, where only flushed bytes are pushed, flushed. In a transient store pool it waits to be
+committed first. The writer waits 100 ms; a send that waits for
 slaves wakes it, so its bytes leave within a round of 10 ms.
 
 Checks:
@@ -74,7 +75,7 @@ class HaWakeup(Law):
     def _expect_frame(self, link: str, event: Event, wait_ns: int) -> None:
         if link not in self.new and link not in self.blocked:
             self.judged += 1
-            self.new.begin(link, event.t, wait_ns + self.known.healthy_ns, node=MASTER)
+            self.new.begin(link, event.t, wait_ns + self.known.pool_ns(MASTER) + self.known.healthy_ns, node=MASTER)
 
     @only(node=MASTER)
     def on_frame(self, event: Frame) -> None:

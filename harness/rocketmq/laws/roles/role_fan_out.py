@@ -105,7 +105,7 @@ class RoleFanOut(Law):
             if link in self.pushes:
                 continue
             slave, settled = self._peer(link), t - self.known.links[link].since
-            bound = WRITER_WAIT_NS + self.known.instant_ns
+            bound = WRITER_WAIT_NS + self.known.pool_ns(MASTER) + self.known.instant_ns
             self.pushes.begin(link, t, bound, MASTER, slave, ha_link(slave), settled=settled)
 
     @only(node=MASTER)
@@ -140,7 +140,7 @@ class RoleFanOut(Law):
         if not self.known.disturbances.is_unaffected("client-master", self.known.calls.first_at(event.process)):
             return
         self.judged += 1
-        bound = WRITER_WAIT_NS + ROUND_NS + 2 * self.known.healthy_ns
+        bound = WRITER_WAIT_NS + self.known.pool_ns(MASTER) + ROUND_NS + 2 * self.known.healthy_ns
         took = event.t - send.since
         if took > bound:
             what = f"{event.message} waited {took / MS:.0f} ms, while {', '.join(send.links)} could have completed it"

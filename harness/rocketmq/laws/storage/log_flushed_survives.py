@@ -7,7 +7,8 @@ that the master delivered; a machine crash ends that, and a lying disk or a repl
 Checks:
 - The store reader finds these messages on the master after each of its restarts and at the end.
 Abstains when:
-- The message's file has expired, or the message was in a killed process's transient store pool.
+- The message's file has expired, or the message was in a killed process's transient store pool. A delivered one was
+  not, since readers see only committed bytes.
 Source: CommitLog.GroupCommitService; the page cache outlives a process.
 """
 
@@ -15,10 +16,10 @@ from typing import NamedTuple
 
 from ....event_types.client import Deliver, Ok
 from ....judging.law import DURABILITY, only
-from ...contract import PUT_OK, STORED
+from ...contract import POOL, PUT_OK, STORED
 from ...event_types.log import Audit
 from ...known.nodes import MACHINE
-from ...known.stores import SURVIVED
+from ...known.stores import NOTHING, SURVIVED
 from ...law import Law
 from ...topology import MASTER
 
@@ -27,6 +28,8 @@ class Stored(NamedTuple):
     """A message on the master."""
 
     durable: bool
+    shown: bool
+    """Whether the master delivered it."""
     lo: int | None
     happened: int
     """Number of events that had affected stores before."""
@@ -49,28 +52,31 @@ class LogFlushedSurvives(Law):
 
     @only(node=MASTER)
     def on_deliver(self, event: Deliver) -> None:
-        if event.message not in self.stored:
-            self._store(event, False)
+        before = self.stored.get(event.message or "")
+        if before is None or (MASTER in self.known.stores.pooled and not (before.shown or before.durable)):
+            self._store(event, False, shown=True)
 
-    def _store(self, event: Deliver | Ok, durable: bool) -> None:
+    def _store(self, event: Deliver | Ok, durable: bool, shown: bool = False) -> None:
         message, calls = event.message, self.known.calls
         is_old = calls.begun(event) is not None and not calls.is_current(event)
         ended = self.known.nodes.ended(MASTER) - is_old
-        found = Stored(durable, event.lo, calls.happened_before(event), ended)
+        found = Stored(durable, shown, event.lo, calls.happened_before(event), ended)
         # The answer may have been in flight during the crash.
         if message is None or not self._is_promised(found):
             return
         before = self.stored.get(message)
         if before is not None and self._is_promised(before):
             lo = before.lo if event.lo is None else event.lo
-            found = before._replace(durable=durable or before.durable, lo=lo, ended=min(ended, before.ended))
+            durable, shown = durable or before.durable, shown or before.shown
+            found = before._replace(durable=durable, shown=shown, lo=lo, ended=min(ended, before.ended))
         self.stored[message] = found
 
     def _is_promised(self, each: Stored) -> bool:
         """Whether no event since may have removed it; an expiry may remove any message, as a later crash can empty the
         log."""
         happened = self.known.stores.of_master(each.happened, each.lo)
-        return happened <= (SURVIVED | {MACHINE} if each.durable else SURVIVED)
+        outlived = {POOL, MACHINE} if each.durable else {POOL} if each.shown else NOTHING
+        return happened <= SURVIVED | outlived
 
     @only(node=MASTER)
     def on_audit(self, event: Audit) -> None:

@@ -5,8 +5,9 @@ Checks:
 - Each append starts at the log end (on an empty slave, anywhere).
 - A start with a lower end than before is followed by a ``cut`` event, at a boundary between records or at a file's
   start.
-- The start keeps all safe whole records: all appended ones after a killed or stopped process, the flushed ones after a
-  power loss (in labs that record flushes). ``log-flushed-survives`` checks the same for messages.
+- The start keeps all safe whole records: all appended ones after a killed or stopped process, the committed or flushed
+  ones after the kill of one with a transient store pool, the flushed ones after a power loss (in labs that record
+  flushes). ``log-flushed-survives`` checks the same for messages.
 - After the master has lost its tail, only a diverged slave (see ``logs``) may end at a boundary of the lost records. It
   keeps the common part of both histories.
 Abstains when:
@@ -82,8 +83,15 @@ class LogGrows(Law):
         """The end of the part of a node's log that had to survive; 0 if unknown."""
         if how in (None, LIED) or (how == MACHINE and not self.sees_flushes):
             return 0
-        safe = min(before, self.known.logs.flushed.get(node, 0)) if how == MACHINE else before
+        safe = before if how != PROCESS else self._outside_pool(node, before)
+        safe = min(safe, self.known.logs.flushed.get(node, 0)) if how == MACHINE else safe
         return min(safe, self.known.logs.diverged.get(node, safe))
+
+    def _outside_pool(self, node: str, before: int) -> int:
+        known = self.known
+        if node not in known.stores.pooled:
+            return before
+        return max(known.stores.committed.get(node, 0), known.logs.flushed.get(node, 0))
 
     def _check_kept(self, event: Start, node: str, safe: int, how: str | None) -> None:
         end, begin = event.hi or 0, self.known.logs.starts.get(node, 0)

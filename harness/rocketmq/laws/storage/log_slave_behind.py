@@ -1,11 +1,12 @@
-"""``log-slave-behind``: a slave's log end never exceeds the master's.
+"""``log-slave-behind``: a slave's log end never exceeds the master's, or, with a transient store pool, what the master
+has committed.
 
 Checks:
 - Each append that a slave traces, or else each slave's report that reaches the master; and each audit of both logs
   while both nodes run.
 Abstains when:
 - The slave diverged, or the bytes were in flight from an earlier incarnation of the master.
-Source: HAService.HAClient: a slave writes only what its master sent.
+Source: HAService.HAClient: a slave writes only what its master sent; MappedFile.getReadPosition.
 """
 
 from ....history import Event
@@ -29,7 +30,7 @@ class LogSlaveBehind(Law):
         if node != MASTER:
             end = self.known.logs.ends.get(MASTER)
             if end is not None:
-                self._judge(event, node, event.hi, end)
+                self._judge(event, node, event.hi, self.known.logs.readable(MASTER, end))
 
     @only(node=MASTER)
     def on_report(self, event: Report) -> None:
@@ -37,7 +38,7 @@ class LogSlaveBehind(Law):
         peer = ROGUE if link is None else link.peer
         end = self.known.logs.ends.get(MASTER)
         if peer != ROGUE and end is not None and peer not in self.known.logs.traced:
-            self._judge(event, peer, event.offset, end)
+            self._judge(event, peer, event.offset, self.known.logs.readable(MASTER, end))
 
     def on_audit(self, event: Audit) -> None:
         if event.number != self.audit:

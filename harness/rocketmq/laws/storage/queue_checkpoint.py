@@ -23,7 +23,7 @@ from ....event_types.node import Crash, Stop, Wipe
 from ....history import MS
 from ....judging.law import CONVENTION
 from ....texts.content import payload
-from ...contract import LIED
+from ...contract import LIED, POOL
 from ...event_types.log import Checkpoint, Cut, Record
 from ...known.circumstances import DIVERGED
 from ...known.deadlines import POLL_NS, is_late
@@ -75,7 +75,7 @@ class QueueCheckpoint(Law):
         records = known.audits.records(event)
         if not records or node in self.foreign or self.abstains(event, DIVERGED):
             return
-        if not known.stores.suffered(node).isdisjoint({MACHINE, LIED}):
+        if not known.stores.suffered(node).isdisjoint({MACHINE, LIED, POOL}):
             return
         self.judged += 1
         newest = max(each.store_ms for each in records)

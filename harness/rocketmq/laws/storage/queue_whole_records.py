@@ -2,8 +2,9 @@
 queues that a fault has held up catch up within two.
 
 Checks:
-- By trace or queue files: the dispatched offset is within the log, at the end of a record or a file; a whole record is
-  dispatched within a second in which the node could work.
+- By trace or queue files: the dispatched offset is within the log, at the end of a record or a file, and not above what
+  a transient store pool has committed; a whole record is dispatched within a second in which the node could work, and
+  the time in such a pool.
 - By audits: the queues contain the log's first to last record, up to the dispatched offset, or all records after a
   second without new ones.
 - During a fault that affects the node (such as a full disk), a stop or a pause, queues may lag. They have caught up two
@@ -90,6 +91,8 @@ class QueueWholeRecords(Law):
         self.judged += 1
         if hi > end:
             self.violate(event, f"{node} dispatched up to {hi}; its log ends at {end}", since=None)
+        elif hi > (end := self.known.logs.readable(node, end)):
+            self.violate(event, f"{node} dispatched up to {hi}; it had committed up to {end}", since=None)
         elif self._is_inside(node, hi):
             self.violate(event, f"{node} dispatched up to {hi}, in the middle of a record", since=None)
         pending = self.pending.get(node)
@@ -126,7 +129,8 @@ class QueueWholeRecords(Law):
     def _period(self, node: str, since: int) -> tuple[int, int]:
         """The begin and length of the period in which a node must dispatch a record, ns."""
         ended = self.known.disturbances.ended.get(node, -1)
-        return (since, WITHIN_NS) if ended < since else (ended, CATCH_UP_NS)
+        began, within = (since, WITHIN_NS) if ended < since else (ended, CATCH_UP_NS)
+        return began, within + self.known.pool_ns(node)
 
     def _is_free(self, node: str, began: int) -> bool:
         disturbances = self.known.disturbances

@@ -47,3 +47,10 @@ def test_a_broker_in_class_rollback_may_be_stuck(ahead: bool) -> None:
         assert_vacuous(ConversationAnswered, history)
     else:
         assert_broken(ConversationAnswered, history, "answered SERVICE_NOT_AVAILABLE")
+
+
+def test_a_broker_with_a_pool_may_not_show_a_message_yet() -> None:
+    wrong = {"f": "who consumes", "status": "SYSTEM_ERROR"}
+    assert_vacuous(ConversationAnswered, asked(**wrong, transientStorePoolEnable="true"))
+    slave = asked(**wrong, transientStorePoolEnable="true", brokerRole="SLAVE")
+    assert_broken(ConversationAnswered, slave, "answered SYSTEM_ERROR; allowed: PUT_OK")

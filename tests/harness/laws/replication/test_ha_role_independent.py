@@ -65,3 +65,10 @@ def test_where_only_flushed_bytes_are_pushed_no_other_byte_leaves() -> None:
     story = pair(haPushes="flushed").append("master", 0, 200, "put").flush("master", 100)
     assert_broken(HaRoleIndependent, story.frame(0, 101), "[0, 101) left, but the log is flushed up to 100")
     assert_vacuous(HaRoleIndependent, pair().append("master", 0, 200, "put").frame(0, 200))
+
+
+def test_a_link_need_not_carry_the_pool() -> None:
+    story = pair(transientStorePoolEnable=True).append("master", 0, 200, "put").frame(0, 100)
+    assert_vacuous(HaRoleIndependent, story.after(1_800).close())
+    story = pair(transientStorePoolEnable=True).append("master", 0, 200, "put").frame(0, 100)
+    assert_broken(HaRoleIndependent, story.after(1_801).close(), "carried up to 100, the log ends at 200")

@@ -66,3 +66,12 @@ def test_a_copy_of_flushed_bytes_starts_at_the_last_flushed_file() -> None:
     assert_holds(HaStartOffset, joins("flushed", 0))
     assert_holds(HaStartOffset, joins("written", FILE))
     assert_broken(HaStartOffset, joins("written", 0), "starts at 0")
+
+
+def test_the_pool_is_not_in_the_log_yet() -> None:
+    def asked(committed: int, report: int) -> H:
+        story = bare(transientStorePoolEnable=True).append("master", 0, 500, "put").commit("master", committed)
+        return story.connect().report(report).frame(report, report + 1)
+
+    assert_holds(HaStartOffset, asked(500, 500))
+    assert_broken(HaStartOffset, asked(499, 500), "outside the log")

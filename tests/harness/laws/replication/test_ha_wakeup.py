@@ -75,3 +75,12 @@ def test_where_only_flushed_bytes_are_pushed_the_flush_wakes() -> None:
     assert_holds(HaWakeup, unflushed.flush("master").after(50).frame(100, 200))
     again = unflushed.append("master", 200, 300, "put").flush("master").after(150).frame(200, 300)
     assert_broken(HaWakeup, again, "new data at 200 was not pushed for 150 ms")
+
+
+def test_new_data_is_in_the_pool_first() -> None:
+    def pooled(ms: int) -> H:
+        story = caught_up(transientStorePoolEnable="true").append("master", 100, 200, "put")
+        return story.after(ms).frame(100, 200)
+
+    assert_holds(HaWakeup, pooled(900))
+    assert_broken(HaWakeup, pooled(901), "new data at 100 was not pushed for 901 ms")

@@ -138,3 +138,11 @@ def test_a_disturbed_client_may_wait() -> None:
 
 def test_fan_out_does_not_apply_to_a_pair() -> None:
     assert_not_applicable(RoleFanOut, pair().sent("m0"))
+
+
+def test_the_time_in_a_pool_does_not_count() -> None:
+    pool = {"transientStorePoolEnable": True}
+    assert_holds(RoleFanOut, reach(fan_out(**pool).put("m1").after(900)))
+    assert_broken(RoleFanOut, reach(fan_out(**pool).put("m1").after(901)), "waited 901 ms to leave for slave")
+    assert_holds(RoleFanOut, answered(910, **pool))
+    assert_broken(RoleFanOut, answered(911, **pool), "m1 waited 911 ms, while ha:1 could have completed it")

@@ -69,3 +69,41 @@ def test_where_time_is_real_a_disk_may_be_slow() -> None:
 
     assert_holds(LogFlushPrompt, real(6_000))
     assert_broken(LogFlushPrompt, real(6_001), "within 6000 ms")
+
+
+def pooled(**settings: object) -> H:
+    return written(transientStorePoolEnable="true", **settings)
+
+
+def test_a_pool_s_data_is_committed_within_the_two_intervals() -> None:
+    assert_holds(LogFlushPrompt, pooled().after(400).commit("master"))
+    assert_broken(LogFlushPrompt, pooled().after(401).commit("master"), "not committed its log up to 100 for 401 ms")
+    assert_broken(LogFlushPrompt, pooled().after(401).mark("end"), "that is due within 400 ms")
+    assert_broken(LogFlushPrompt, pooled().after(401).crash("master"), "that is due within 400 ms")
+
+
+def test_data_in_the_next_file_waits_again() -> None:
+    def across(ms: int) -> H:
+        story = pooled()
+        for number in range(1, 11):
+            story.put(f"m{number}")
+        return story.commit("master", 1_000).after(ms).commit("master", 1_100)
+
+    assert_holds(LogFlushPrompt, across(800))
+    assert_broken(LogFlushPrompt, across(801), "not committed its log up to 1100")
+
+
+def test_enough_pages_are_committed_at_once() -> None:
+    assert_holds(LogFlushPrompt, pooled(commitCommitLogLeastPages=0).commit("master"))
+    late = pooled(commitCommitLogLeastPages=0).after(1).commit("master")
+    assert_broken(LogFlushPrompt, late, "that is due within 0 ms")
+
+
+def test_a_flush_covers_only_what_was_committed() -> None:
+    assert_holds(LogFlushPrompt, pooled().commit("master").flush("master"))
+    assert_broken(LogFlushPrompt, pooled().flush("master"), "flushed its log up to 100, but had committed 0 only")
+
+
+def test_without_a_pool_nothing_is_committed() -> None:
+    slave = {"brokerRole": "SLAVE"}
+    assert_holds(LogFlushPrompt, written(transientStorePoolEnable="true", **slave).after(5_000).flush("master"))

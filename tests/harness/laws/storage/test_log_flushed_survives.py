@@ -6,6 +6,7 @@ from histories import H, assert_broken, assert_holds, assert_unbroken, assert_va
 from pairproof.harness.rocketmq.laws.storage.log_flushed_survives import LogFlushedSurvives
 from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
 
+POOLED = {"transientStorePoolEnable": "true"}
 BOTH = {"master": ["m0"], "slave": ["m0"]}
 
 
@@ -71,10 +72,26 @@ def test_a_killed_process_loses_its_transient_store_pool() -> None:
     def killed(**settings: str) -> H:
         return pair(**settings).put("m0").ok("m0", "SLAVE_NOT_AVAILABLE").crash("master").start("master").audit()
 
-    pooled = {"transientStorePoolEnable": "true"}
-    assert_unbroken(LogFlushedSurvives, killed(**pooled))
+    assert_unbroken(LogFlushedSurvives, killed(**POOLED))
     assert_broken(LogFlushedSurvives, killed(), "gone after a process crash")
-    assert_broken(LogFlushedSurvives, killed(**pooled, flushDiskType="SYNC_FLUSH"), "gone after a process crash")
+    sync = {**POOLED, "flushDiskType": "SYNC_FLUSH"}
+    assert_broken(LogFlushedSurvives, killed(**sync), "gone after a process crash")
+    assert_unbroken(LogFlushedSurvives, killed(**sync, rocketmqVersion="5.5.0"))
+
+
+def test_messages_that_left_the_pool_survive_a_killed_process() -> None:
+    def killed(committed: int) -> H:
+        stored = pair(**POOLED).put("m0").ok("m0", "SLAVE_NOT_AVAILABLE").commit("master", committed)
+        return stored.crash("master").start("master").audit()
+
+    assert_unbroken(LogFlushedSurvives, killed(0))
+    assert_broken(LogFlushedSurvives, killed(100), "m0 was on the master and is gone after a process crash")
+
+
+def test_delivered_messages_had_left_the_pool() -> None:
+    stored = pair(**POOLED).put("m0").ok("m0", "SLAVE_NOT_AVAILABLE").add("invoke", op=9, f="pull", node="master")
+    stored.add("deliver", op=9, node="master", message="m0", lo=0, hi=100)
+    assert_broken(LogFlushedSurvives, stored.crash("master").start("master").audit(), "m0")
 
 
 def test_delivered_messages_survive_a_killed_process() -> None:

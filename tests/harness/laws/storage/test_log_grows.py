@@ -195,3 +195,13 @@ def test_a_node_that_was_killed_while_it_was_paused_stands_still_until_it_starts
         judge.feed(each)
     assert not known.disturbances.is_unavailable("slave")
     assert known.disturbances.unavailable_ns("slave", 0, killed.t) == 10_000_000
+
+
+@pytest.mark.parametrize("what", ["commit", "flush"])
+def test_a_killed_process_loses_only_its_pool(what: str) -> None:
+    def killed(upto: int) -> H:
+        stored = pair(transientStorePoolEnable="true").put("m0").put("m1")
+        return stored.add(what, node="master", hi=upto).crash("master").restart("master", 0)
+
+    assert_holds(LogGrows, killed(0))
+    assert_broken(LogGrows, killed(100), "records up to 100 outlive a process crash")

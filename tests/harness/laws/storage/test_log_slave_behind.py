@@ -1,7 +1,7 @@
 """Tests of ``log-slave-behind``."""
 
 import pytest
-from histories import assert_broken, assert_holds, assert_vacuous, bare, pair
+from histories import H, assert_broken, assert_holds, assert_vacuous, bare, pair
 from histories.stores import rolled_back
 
 from pairproof.harness.rocketmq.laws.storage.log_slave_behind import LogSlaveBehind
@@ -44,3 +44,12 @@ def test_bytes_under_way_from_a_dead_master_that_lost_them_may_reach_beyond() ->
 
 def test_reports_of_rogue_peers_are_not_judged() -> None:
     assert_vacuous(LogSlaveBehind, bare().connect("rogue_slave").report(500, peer="rogue_slave"))
+
+
+def test_a_slave_holds_only_what_left_the_master_s_pool() -> None:
+    def held(committed: int) -> H:
+        stored = pair(transientStorePoolEnable="true").put("m0").commit("master", committed)
+        return stored.append("slave", 0, 100)
+
+    assert_holds(LogSlaveBehind, held(100))
+    assert_broken(LogSlaveBehind, held(99), "reaches 100, the master's 99")

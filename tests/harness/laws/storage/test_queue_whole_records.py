@@ -194,3 +194,17 @@ def test_the_next_audit_ends_the_one_before() -> None:
 def test_a_broken_log_s_queues_are_not_asked_for() -> None:
     history = listed(dispatch(put(bare(), 300), 300), "master", *THREE, status="broken")
     assert_holds(QueueWholeRecords, entries(history, "master", 0, 1))
+
+
+def pooled(committed: int) -> H:
+    return put(bare(transientStorePoolEnable="true"), 100).commit("master", committed)
+
+
+def test_nothing_in_a_pool_is_dispatched() -> None:
+    assert_holds(QueueWholeRecords, dispatch(pooled(100), 100))
+    assert_broken(QueueWholeRecords, dispatch(pooled(0), 100), "dispatched up to 100; it had committed up to 0")
+
+
+def test_the_time_in_a_pool_does_not_count() -> None:
+    assert_holds(QueueWholeRecords, dispatch(pooled(100).after(1_800), 100))
+    assert_broken(QueueWholeRecords, dispatch(pooled(100).after(1_801), 100), "had the record that ends at 100")
