@@ -85,9 +85,11 @@ class Coverage:
         self._rogue_peers_before, self._rogue_peers = self._rogue_peers, {}
 
     def rogue_holders(self, hi: int | None, is_current: bool) -> int:
-        """Rogue peers whose reports to the master's current incarnation, or the one before, reach ``hi``."""
-        claims = self._rogue_peers if is_current else self._rogue_peers_before
-        return sum(1 for reach in claims.values() if hi is not None and hi <= reach)
+        """Rogue peers whose reports reach ``hi``: to the master's current incarnation, or to the one before if a call
+        that began earlier may have been answered by either.
+        """
+        claims = (self._rogue_peers,) if is_current else (self._rogue_peers, self._rogue_peers_before)
+        return max(sum(hi is not None and hi <= reach for reach in each.values()) for each in claims)
 
     def _cover(self, put: Put, slave: _Slave) -> None:
         key = (put.lo, put.message)

@@ -193,6 +193,12 @@ def test_a_rogue_report_excuses_only_acknowledgements_that_it_covers() -> None:
     assert_holds(AckReplicated, forgotten.restart("master", 100).ok("m0"))
 
 
+def test_a_call_from_before_a_restart_may_be_answered_by_a_rogue_report_after_it() -> None:
+    answered = bare().put("m0").crash("master", "process").start("master").connect("rogue_slave")
+    noted = assert_holds(AckReplicated, answered.report(100, peer="rogue_slave").ok("m0"))
+    assert noted.notes == {"strangers_word": 1}
+
+
 def test_a_rogue_report_that_is_too_low_is_no_second_slave() -> None:
     three = {"rocketmqVersion": "5.5.0", "inSyncReplicas": 3}
     one = pair(**three).put("m0").replicate()
