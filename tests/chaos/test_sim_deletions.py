@@ -86,7 +86,7 @@ def test_a_deleted_group_has_no_progress_and_no_law_minds(removes: int, monkeypa
 def test_whole_trials_with_deletions_break_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Clients, "change_group", delete_group)
     monkeypatch.setattr(Clients, "change_topic", delete_topic)
-    drawn = (cluster.schedule("deletions", number) for number in range(80))
+    drawn = (cluster.schedule("deletions", number) for number in range(100))
     # Only those in which an administrator does something.
     chosen = [each for each in drawn if any(op.do in ("topic", "group") for op in each.ops)]
     assert len(chosen) > 15

@@ -48,9 +48,9 @@ def test_labs_where_time_is_real_keep_their_short_intervals() -> None:
 def test_both_seeded_searches_draw_them(make: object, monkeypatch: pytest.MonkeyPatch) -> None:
     assert callable(make)
     monkeypatch.setattr(boundaries, "SHARE", 0.0)
-    before = [make("s", number, SIM) for number in range(60, 72)]
+    before = [make("s", number, SIM) for number in range(100, 112)]
     monkeypatch.setattr(boundaries, "SHARE", 1.0)
-    after = [make("s", number, SIM) for number in range(60, 72)]
+    after = [make("s", number, SIM) for number in range(100, 112)]
     assert [each.ops for each in before] == [each.ops for each in after]
     assert sum(one.settings != other.settings for one, other in zip(before, after, strict=True)) >= 3
 

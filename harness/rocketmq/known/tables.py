@@ -160,7 +160,7 @@ class Tables:
 
     def _may_be_smaller(self, node: str, topic: str) -> bool:
         """Whether it is a retry topic that may have been made with fewer queues: by a group that an administrator gave
-        none, or anew, since the table was lost, for a group that had fewer then.
+        none, or again, since the table was lost, for a group that had fewer then.
         """
         group = (GROUPS, topic.removeprefix(RETRY))
         if group not in self._entries or not topic.startswith(RETRY):
