@@ -21,8 +21,10 @@ WITHOUT = {
     "deletes_before_rename", "backs_up_unflushed",
     # Addresses that only simulated trials draw.
     "ignores_master_address", "registers_first_address", "registers_next_port",
+    # A second master of the name, which only a simulation starts.
+    "asks_before_registering", "forgets_the_name", "keeps_first_address",
     # They take longer programs than are hunted here.
-    "takes_first_queue", "names_one", "checks_first_pull", "refuses_with_broadcasts", "sends_to_removed_queues",
+    "names_one", "counts_properties", "checks_first_pull", "refuses_with_broadcasts", "sends_to_removed_queues",
     "serves_disabled_groups",
 }  # fmt: skip
 """Mutants without a program: docs/decisions/0058."""
