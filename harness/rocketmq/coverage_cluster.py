@@ -81,7 +81,7 @@ class ClusterStates:
 
     def _route(self, event: Event) -> list[Pair]:
         nodes = json.loads(event.detail or "{}")
-        known = "master" if "0" in nodes else "slaves only" if nodes else "nobody"
+        known = "master" if topology.MASTER_ID in nodes else "slaves only" if nodes else "nobody"
         return [(self.readers, f"route: {known}")]
 
     def _deliver(self, event: Event) -> list[Pair]:

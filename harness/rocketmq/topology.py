@@ -12,12 +12,14 @@ master, ``other``: 1 has another broker name; 2 has the pair's, its own address,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 from ..trials.schedule import Args, Scalar
 
 MASTER = "master"
+MASTER_ID = "0"
+"""The broker id of a master in routes, which are JSON."""
 MAX_SLAVES = 3
 SLAVES = ("slave", "slave2", "slave3")
 NODES = (MASTER, *SLAVES)
@@ -49,6 +51,11 @@ PLACED = ("node", "link")
 
 CLUSTER_ONLY = frozenset((NAMES, *META_LINKS, *FAST_LINKS, NAMES_CLIENT, *NAMES_LINKS, OTHER, *OTHERS_LINKS))
 """Names that only a trial with a name server, or with another broker name, has."""
+
+
+def masters_of(routes: Iterable[Mapping[str, str]]) -> set[str]:
+    """The masters that routes name: each maps broker ids of a name to nodes."""
+    return {nodes[MASTER_ID] for nodes in routes if MASTER_ID in nodes}
 
 
 def slaves(settings: Args) -> int:

@@ -1,4 +1,4 @@
-"""A second master of the pair's name at its own address: what runs, who is told, and where sends go."""
+"""Tests of a second master in the simulation: its start and end, its registrations, and the sends of producers."""
 
 from __future__ import annotations
 

@@ -22,9 +22,10 @@ from ...event_types.node import Crash, Start, Stop, Wipe
 from ...history import MS, Event
 from ..event_types.metadata import Persist, Sync
 from ..settings import is_on
-from ..topology import MASTER, SLAVES
+from ..topology import MASTER, MASTER_ID, SLAVES
 from .consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
 from .metadata import GROUPS, OFFSETS
+from .naming import FOREVER
 from .registers import NONE, Observation, Register, offsets_of
 from .stores import promotes
 
@@ -38,7 +39,6 @@ PERSIST_MS = 5_000
 """The default interval of a broker's saves."""
 FIRST_PERSIST_NS = 10_000 * MS
 """The delay of the first save after a start."""
-NEVER = 1 << 63
 SLACK_NS = 1_000 * MS
 """Time for writing a table, and for passing a message to its application."""
 ARRIVED_NS = 10_000 * MS
@@ -61,7 +61,7 @@ class Consumption:
         self.ignored: dict[tuple[str, str, str], set[int]] = {}
         """By slave, group and queue: values that pulls carried to it."""
         self.resets: dict[tuple[str, str], int] = {}
-        """By group and queue: when an administrator's reset last ended, ns; NEVER: it may still arrive."""
+        """By group and queue: when an administrator's reset last ended, ns; FOREVER: it may still arrive."""
         self.touched: dict[str, int] = {}
         """By broker: the last possible change of its table, ns."""
         self.routes: dict[int | None, Route] = {}
@@ -180,7 +180,7 @@ class Consumption:
         consumed = self._consumed(event)
         consumed.committed = max(consumed.committed, offset)
         if event.process not in self.consumers:
-            self.resets[group, queue] = NEVER
+            self.resets[group, queue] = FOREVER
         # A slave ignores a commit that a pull carries.
         if node != MASTER and event.carried:
             self.ignored.setdefault((node, group, queue), set()).add(offset)
@@ -260,7 +260,7 @@ class Consumption:
         if event.status != "found":
             return
         nodes, before = json.loads(event.detail or "{}"), self.routes.get(event.process)
-        same = before is not None and ("0" in before.nodes) == ("0" in nodes)
+        same = before is not None and (MASTER_ID in before.nodes) == (MASTER_ID in nodes)
         self.routes[event.process] = Route(before.since if before is not None and same else event.t, nodes)
 
     def synced(self, event: Sync) -> None:

@@ -74,7 +74,7 @@ class Links(known.Known):
 
     def _classify(self, report: Report) -> str:
         link, offset = self.links.get(report.link or ""), report.offset or 0
-        end = self.logs.readable(MASTER, self.logs.ends.get(MASTER, offset))
+        end = self.logs.readable_end(MASTER, offset)
         least = 0
         if link is None or link.first is None:
             if offset:
@@ -146,7 +146,7 @@ class Links(known.Known):
         link = self._link(event)
         if class_ is VALID:
             self._believe(link, label, offset, event)
-        elif offset > self.logs.readable(MASTER, self.logs.ends.get(MASTER, offset)):
+        elif offset > self.logs.readable_end(MASTER, offset):
             self.ahead = max(self.ahead, offset)
         if not link.valid:
             self.refused = max(self.refused, offset)

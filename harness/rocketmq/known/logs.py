@@ -94,6 +94,10 @@ class Logs:
         """How much of a node's log up to ``end`` can have left its transient store pool."""
         return min(end, self.committed.get(node, end)) if node in self._known.stores.pooled else end
 
+    def readable_end(self, node: str, unknown: int) -> int:
+        """The readable end of a node's log; ``unknown`` if no event shows the log's end."""
+        return self.readable(node, self.ends.get(node, unknown))
+
     def common(self, node: str, hi: int) -> int:
         """How much of a slave's received bytes up to ``hi`` the master still has.
 

@@ -29,7 +29,7 @@ from ....texts.content import payload
 from ...event_types.groups import Ask
 from ...known.tables import READ
 from ...law import Law
-from ...topology import HA_LINKS, META_LINKS
+from ...topology import HA_LINKS, MASTER_ID, META_LINKS
 
 SHARED_NS = 3_000 * MS
 """Calls for the route, a heartbeat, the members, and the progress in each queue."""
@@ -95,7 +95,7 @@ class GroupShared(Law):
 
     def on_route(self, event: Route) -> None:
         self._judge_all(event)
-        if event.status == "found" and "0" in payload(event.detail):
+        if event.status == "found" and MASTER_ID in payload(event.detail):
             self.routed.setdefault(event.process, event.t)
         else:
             self.routed.pop(event.process, None)

@@ -19,12 +19,11 @@ from ....history import MS, Event
 from ....judging.law import only
 from ...known.consumption import COMMIT_NS, PAIR
 from ...law import Law
-from ...topology import MASTER
+from ...topology import MASTER, MASTER_ID
 
 REFRESH_TIMEOUT_NS = 5_000 * MS
 ILLEGAL_OFFSET_REST_NS = 10_000 * MS
 SILENT_NS = 2 * COMMIT_NS + REFRESH_TIMEOUT_NS + ILLEGAL_OFFSET_REST_NS
-MASTER_ID = "0"
 
 ProcessQueue = tuple[int | None, str]
 

@@ -30,7 +30,7 @@ class HaStartOffset(Law):
         if self.known.is_first(event) and event.link not in self.asked:
             offset = event.offset
             served = self.known.validity(event) is VALID
-            end = self.known.logs.readable(MASTER, self.known.logs.ends.get(MASTER, offset))
+            end = self.known.logs.readable_end(MASTER, offset)
             if self.known.pushes_flushed:
                 end = min(end, self.known.logs.flushed.get(MASTER, 0))
             self.asked[event.link] = offset, end, served

@@ -2,8 +2,8 @@
 within 100 ms (10 ms for sends that wait for replication).
 
 New data is appended or, where only flushed bytes are pushed, flushed. In a transient store pool it waits to be
-committed first. The writer waits 100 ms; a send that waits for
-slaves wakes it, so its bytes leave within a round of 10 ms.
+committed first. The writer waits 100 ms; a send that waits for slaves wakes it, so its bytes leave within a round of 10
+ms.
 
 Checks:
 - Each append, or flush, that continues the last frame or the first report of an idle connection.

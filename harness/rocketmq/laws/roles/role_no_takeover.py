@@ -22,7 +22,7 @@ from ....history import Event
 from ....judging.law import EVERY, EventFilter, only
 from ...event_types.metadata import Table
 from ...law import MASTER_ENDS, SlaveLaw
-from ...topology import MASTER, NODES
+from ...topology import MASTER, MASTER_ID, NODES
 
 
 class RoleNoTakeover(SlaveLaw):
@@ -74,5 +74,5 @@ class RoleNoTakeover(SlaveLaw):
 
     def _judge_route(self, event: Event, nodes: dict[str, str], source: str) -> None:
         self.judged += MASTER in self.known.nodes.down
-        if nodes.get("0") in self.slaves:
-            self.violate(event, f"{source} names {nodes['0']}, a slave, as the master")
+        if nodes.get(MASTER_ID) in self.slaves:
+            self.violate(event, f"{source} names {nodes[MASTER_ID]}, a slave, as the master")

@@ -34,7 +34,7 @@ from ....history import MS, Event
 from ....judging.law import CONVENTION, EVERY, only
 from ...event_types.groups import Ask, Back
 from ...law import Law
-from ...topology import OTHER
+from ...topology import OTHER, masters_of
 
 BEAT_NS = 30_000 * MS
 ROUTE_NS = 30_000 * MS
@@ -99,7 +99,7 @@ class Client:
         return {node for nodes in found for number, node in nodes.items() if self.group is not None or number == "0"}
 
     def masters(self) -> set[str]:
-        return {nodes["0"] for nodes in self.brokers().values() if "0" in nodes}
+        return masters_of(self.brokers().values())
 
     def expects(self, what: str, since: int, until: int) -> None:
         """Set a deadline, unless there is an earlier one."""

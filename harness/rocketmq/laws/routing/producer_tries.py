@@ -33,7 +33,7 @@ from ...event_types.log import Audit
 from ...known.calls import Begun
 from ...known.tables import WRITE
 from ...law import Law
-from ...topology import MASTER, NAMES
+from ...topology import MASTER, NAMES, masters_of
 from ..acks.ack_refused_is_absent import UNKNOWN_ERROR
 
 RETRIED = frozenset(
@@ -49,7 +49,6 @@ SETTLED_NS = 80_000 * MS
 PRODUCE, ONE_WAY = "produce", "one-way"
 ANYWHERE = frozenset({"turn", ONE_WAY})
 ROUTE_TIMEOUTS_MS = 6_000
-MASTER_ID = "0"
 
 
 class Produce:
@@ -96,8 +95,7 @@ class ProducerTries(Law):
     @only("route")
     def on_ask(self, event: Ask) -> None:
         if event.status == "answered" and event.group is None:
-            routes = payload(event.detail).values()
-            self.masters[event.client] = {nodes[MASTER_ID] for nodes in routes if MASTER_ID in nodes}
+            self.masters[event.client] = masters_of(payload(event.detail).values())
 
     def on_try(self, event: Try) -> None:
         call = self._produce(event)

@@ -29,14 +29,13 @@ from ...known.metadata import registration_answer
 from ...known.naming import ARRIVED_NS, FOREVER
 from ...law import Law
 from ...settings import registration_ms
-from ...topology import NAMES
+from ...topology import MASTER_ID, NAMES
 
 WINDOW_NS = 7_000 * MS
 """registerBrokerTimeoutMills, and a second: a registration that ended now was sent within this time."""
 FIRST_NS = 10_000 * MS
 """From a broker's start to its second registration."""
 EARLY_NS = 2_000 * MS
-MASTER_ID = "0"
 
 
 class Holder(NamedTuple):

@@ -29,7 +29,7 @@ from ....judging.law import CONVENTION, EVERY, only
 from ...event_types.groups import Ask, Lock
 from ...known.deadlines import Deadline, Deadlines
 from ...law import Law
-from ...topology import OTHER
+from ...topology import OTHER, masters_of
 
 RETRY_NS = 3_000 * MS
 REST_NS = 20 * MS
@@ -147,7 +147,7 @@ class QueuePaced(Law):
         """Drop deadlines for brokers and masters that the consumer's route lacks."""
         named = {name: nodes for route in self.routes.get(process, {}).values() for name, nodes in route.items()}
         known = {node == OTHER for nodes in named.values() for node in nodes.values()}
-        masters = {nodes["0"] == OTHER for nodes in named.values() if "0" in nodes}
+        masters = {node == OTHER for node in masters_of(named.values())}
         for key in [key for key in self.given if key[0] == process and key[1] not in masters]:
             del self.given[key]
         for key, held in self.held.items():

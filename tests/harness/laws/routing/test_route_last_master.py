@@ -86,7 +86,7 @@ def test_a_killed_master_takes_no_other_entry_with_it() -> None:
 
     assert_holds(RouteLastMaster, left("kill", "other"))
     assert_broken(RouteLastMaster, left("kill"), "broker-a has no master; other registered last")
-    # An orderly end empties the place, whoever has it.
+    # A stopped master unregisters the id, and so removes the other's entry.
     assert_vacuous(RouteLastMaster, left("stop"))
 
 
