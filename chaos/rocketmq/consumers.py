@@ -16,14 +16,13 @@ from ...harness.errors import UsageError
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.operations.join import BROADCASTING, ORDERLY
 from ...harness.rocketmq.operations.scope import BY_TAG, FALTERING, QUEUES
-from ...reference.client import listener
-from ...reference.client.asking import ask
+from ...reference.client import admin, listener
 from ...reference.client.consumer import Consumer, ConsumerSettings
 from ...reference.core.calls import Outcome
+from ...reference.core.config import BrokerConfig
 from ...reference.core.topics import retry_topic
 from ...reference.wire.bodies_client import MessageQueue
 from ...reference.wire.bodies_route import TopicRouteData
-from ...reference.wire.headers import RequestCode
 from ...reference.wire.properties import properties_of
 from ...reference.wire.record import Record
 from . import calls_listener
@@ -236,13 +235,13 @@ class Consumers:
         if name not in self.groups or name in self.live():
             return
         for number in range(QUEUES):
-            queue = f"{TOPIC}/{number}"
-            call = clients.begin(f"administrator-{topology.MASTER}", "commit", topology.MASTER, None, queue)
+            queue = MessageQueue(TOPIC, BrokerConfig.brokerName, number)
+            place = f"{TOPIC}/{number}"
+            call = clients.begin(f"administrator-{topology.MASTER}", "commit", topology.MASTER, None, place)
             columns = {"f": "commit", "group": name, "queue_offset": 0, "value": 0}
             clients.note(call, "invoke", **columns)
-            values = {"consumerGroup": name, "topic": TOPIC, "queueId": number, "commitOffset": 0}
             ended = partial(self._reset, call, columns)
-            ask(clients.client.calls, clients.address(call), RequestCode.UPDATE_CONSUMER_OFFSET, values, ended)
+            admin.commit_offset(clients.client.calls, clients.address(call), name, queue, 0, ended)
 
     def _reset(self, call: ClientCall, columns: dict[str, object], outcome: Outcome) -> None:
         self.clients.over(call, outcome)

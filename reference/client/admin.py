@@ -24,7 +24,7 @@ from ..wire.bodies_client import MessageQueue
 from ..wire.bodies_route import ClusterInfo
 from ..wire.headers import RequestCode
 from ..wire.remoting import SUCCESS, Command
-from .asking import ask, unreadable
+from .asking import ASK_TIMEOUT_NS, ask, unreadable
 
 _Value = TypeVar("_Value")
 TABLES: Mapping[type, int] = {
@@ -77,6 +77,15 @@ def query_offset(calls: Calls, address: str, group: str, queue: MessageQueue, do
     """A group's offset in a queue (14); ok with None if the broker has none."""
     values = {"consumerGroup": group, "topic": queue.topic, "queueId": queue.queue_id}
     _offset(calls, address, RequestCode.QUERY_CONSUMER_OFFSET, values, done)
+
+
+def commit_offset(
+    calls: Calls, address: str, group: str, queue: MessageQueue, offset: int, done: Done,
+    timeout_ns: int = ASK_TIMEOUT_NS,
+) -> None:  # fmt: skip
+    """Set a group's offset in a queue (15)."""
+    values = {"consumerGroup": group, "topic": queue.topic, "queueId": queue.queue_id, "commitOffset": offset}
+    ask(calls, address, RequestCode.UPDATE_CONSUMER_OFFSET, values, done, timeout_ns=timeout_ns)
 
 
 def min_offset(calls: Calls, address: str, queue: MessageQueue, done: Read[int]) -> None:

@@ -18,9 +18,7 @@ from functools import partial
 
 from ..core.calls import Outcome
 from ..wire.bodies_client import MessageQueue
-from ..wire.headers import RequestCode
 from . import admin
-from .asking import ask
 from .process_queue import ProcessQueue, Shared
 from .routes import MASTER_ID, Choice
 from .settings import SECOND
@@ -128,11 +126,6 @@ class Progress:
         op = shared.next_op()
         # Read it now: a pull may have carried a newer one while the route was refreshed.
         offset = held.progress
-        values = {
-            "consumerGroup": shared.settings.group,
-            "topic": held.queue.topic,
-            "queueId": held.queue.queue_id,
-            "commitOffset": offset,
-        }
         shared.listener.commit_began(op, held.queue, offset, choice.broker_id, choice.address, False)
-        ask(shared.calls, choice.address, RequestCode.UPDATE_CONSUMER_OFFSET, values, ended, timeout_ns=CALL_NS)
+        group = shared.settings.group
+        admin.commit_offset(shared.calls, choice.address, group, held.queue, offset, ended, timeout_ns=CALL_NS)

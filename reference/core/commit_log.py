@@ -188,13 +188,14 @@ class CommitLog:
 
     def _write(self, filler: tuple[int, int] | None, data: bytes) -> None:
         """Write both at the write position; after an error neither counts."""
-        blank, at = blank_of(filler) if filler else b"", self.written
-        for piece in (blank, data):
+        blank = filler[1] - filler[0] if filler else 0
+        at = self.written
+        for piece, size in ((encode_blank(blank) if blank else b"", blank), (data, len(data))):
             if piece and at < self._pooled_from:
-                self.files.write(at, piece[:BLANK_SIZE] if piece is blank else piece)
+                self.files.write(at, piece)
             else:
-                self._pool += piece
-            at += len(piece)
+                self._pool += piece.ljust(size, b"\0")
+            at += size
         self.files.end = at - len(self._pool)
 
     def _erase_unfinished(self) -> None:

@@ -52,7 +52,7 @@ class NodeFaults:
 
     def restart(self, node: str) -> None:
         host = self.world.node_host(node)
-        serves = node != self._second if node in self.world.initial else bool(self._second)
+        serves = bool(self._second) if node in self.world.waiting else node != self._second
         if serves and host.node is None and not self.world.recorder.is_stopped:
             self.world.boot(node)
             if not host.disk.read_only:
@@ -225,10 +225,9 @@ class NodeFaults:
         return effect
 
     def start_second(self, node: str, ends: str) -> tuple[str, dict[str, int]]:
-        waiting = [name for name in self.world.processes if name not in self.world.initial]
-        if self._second or not waiting:
+        if self._second or not self.world.waiting:
             return "", {}
-        host = self.world.node_host(waiting[0])
+        host = self.world.node_host(self.world.waiting[0])
         if self.world.acting != node:
             self.stop(node)
         effect = dict(self.kill(node))
@@ -240,7 +239,7 @@ class NodeFaults:
     def end_second(self, handle: tuple[str, dict[str, int]]) -> Effect:
         ends, effect = handle
         if ends:
-            (name,) = set(self.world.processes) - set(self.world.initial)
+            (name,) = self.world.waiting
             if ends == "stop":
                 self.stop(name)
             self.kill(name)

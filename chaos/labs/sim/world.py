@@ -67,7 +67,8 @@ class World:
         if self.spread > 1:
             self._make_uneven()
         self.processes = tuple(each.name for each in plan.nodes)
-        self.initial = tuple(each.name for each in plan.nodes if not each.waits)
+        self.waiting = tuple(each.name for each in plan.nodes if each.waits)
+        self.initial = tuple(name for name in self.processes if name not in self.waiting)
         """Those that run from the beginning, and at the end."""
         for name in self.processes:
             self.hosts[name].disk.capacity = lambda: max(STORE_BYTES, STORED_A_BYTE * self.network.sent_by_clients)

@@ -147,7 +147,7 @@ class Known(Links):
             self.registering[node] = found
         self.copies.configured(node, found)
         self.naming.configured(node, found)
-        (self.stores.pooled.add if has_pool(found) else self.stores.pooled.discard)(node)
+        self.stores.configured(node, has_pool(found))
         if node == MASTER:
             self.needed = promised_slaves(found)
             self.sync_master = role == "SYNC_MASTER"

@@ -51,6 +51,12 @@ class Stores:
         self.promotions = 0
         self._suffered: dict[str, set[str]] = {}
 
+    def configured(self, node: str, has_pool: bool) -> None:
+        if has_pool:
+            self.pooled.add(node)
+        else:
+            self.pooled.discard(node)
+
     def since(self, at: int, lo: int | None) -> list[tuple[str, str]]:
         """The events, (node, how) each, after the first ``at`` ones, that may affect a record that begins at ``lo``.
 
