@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...harness.event_types.node import UNKNOWN
 from ...harness.history import Event, kinds
 from ..labs.real.evidence import Evidence, Incarnation, Readings
 from ..plan import SeenFromOutside
@@ -75,9 +76,10 @@ class TracedReadings(Readings, Context):
     def _note(self, incarnation: Incarnation, t: int, kind: str, columns: list[Any]) -> None:
         node, who, ends = incarnation.node, (incarnation.node, incarnation.incarnation), self.evidence.log_ends
         match kind, columns:
-            case "start", [_, _, int(hi)]:
+            case "start", [how, _, int(hi)]:
                 ends[node] = self.dispatched[node] = hi
-                self.evidence.flushed[node] = min(hi, self.evidence.flushed.get(node, 0))
+                # The reference's recovery flushes, RocketMQ's does not.
+                self.evidence.flushed[node] = min(hi, self.evidence.flushed.get(node, 0)) if how == UNKNOWN else hi
                 self.copies.pop(node, None)
             case "flush", [int(hi)]:
                 self.evidence.flushed[node] = hi

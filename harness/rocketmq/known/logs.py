@@ -36,7 +36,9 @@ class Logs:
         self.committed: dict[str, int] = {}
         """By node with a transient store pool, where commits are recorded."""
         self.flushed: dict[str, int] = {}
-        """The end of the durable part of a node's log; no key if unknown."""
+        """The end up to which a node considers its log flushed, also after recovery; no key if unknown."""
+        self.durable: dict[str, int] = {}
+        """The end of a node's log that survives a power loss, as far as known."""
         self.flushes: list[tuple[int, int]] = []
         """For the master's current incarnation: (log end, ns) of each ended flush."""
         self.traced: set[str] = set()
@@ -137,6 +139,8 @@ class Logs:
         node, upto = event.node, event.upto
         if upto > self.flushed.get(node, -1):
             self.flushed[node] = upto
+        if upto > self.durable.get(node, 0):
+            self.durable[node] = upto
         if node == MASTER:
             self.flushes.append((upto, event.t))
 
@@ -168,10 +172,13 @@ class Logs:
                 self.appended[node] = end
         if end is None:
             self.flushed.pop(node, None)
+            self.durable.pop(node, None)
             self.recovered.pop(node, None)
             return
         self._shorten(node, end)
         self.ends[node] = self.flushed[node] = self.recovered[node] = end
+        # RocketMQ regards what it recovered as flushed, without a flush; the reference flushes it.
+        self.durable[node] = end if event.f != UNKNOWN else min(end, self.durable.get(node, 0))
         if "commit" in self._known.observes:
             self.committed[node] = end
         if end or node == MASTER:
@@ -197,7 +204,7 @@ class Logs:
         if node == MASTER:
             self._lost_power = event.f == MACHINE and event.status != "lied"
         if event.kind == "stop" and was_up:
-            self.flushed[node] = self.ends.get(node, 0)
+            self.flushed[node] = self.durable[node] = self.ends.get(node, 0)
 
     def wiped(self, event: Wipe) -> None:
         """A slave's log was replaced; a master's next start shows its loss.
@@ -207,6 +214,7 @@ class Logs:
         node = event.node
         self.changed[node] = event
         self.flushed.pop(node, None)
+        self.durable.pop(node, None)
         self.held.pop(node, None)
         if node == MASTER:
             self._lost_power = False

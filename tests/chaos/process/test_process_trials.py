@@ -58,6 +58,19 @@ def test_the_reference_keeps_the_laws_and_every_fault_bites(lab: ProcessLab) -> 
         assert status is None or sent(trial)[status], (name, sent(trial))
 
 
+def test_what_a_killed_slave_recovered_survives_a_power_loss(lab: ProcessLab) -> None:
+    on_slave = {"node": "slave"}
+    steps = [
+        *sends(3), Op("advance", {"ms": 500}),
+        Op("fault", {"name": "kill", **on_slave}), Op("heal", {"name": "kill"}), Op("advance", {"ms": 300}),
+        Op("fault", {"name": "power_loss", "keep": "half", **on_slave}), Op("heal", {"name": "power_loss"}), *sends(3),
+    ]  # fmt: skip
+    trial = play(lab, steps, flushIntervalCommitLog=20_000)
+    assert not violated(trial)
+    recovered = [event.hi or 0 for event in trial.events if (event.kind, event.node) == ("start", "slave")]
+    assert len(recovered) == 3 and 0 < recovered[1] <= recovered[2], recovered
+
+
 def test_a_trial_keeps_its_nodes_settings_and_says_when_it_began_by_the_wall_clock(lab: ProcessLab) -> None:
     before_ms = time.time_ns() // MS
     trial = play(lab, sends(1))

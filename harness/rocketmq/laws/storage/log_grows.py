@@ -7,7 +7,8 @@ Checks:
   start.
 - The start keeps all safe whole records: all appended ones after a killed or stopped process, the committed or flushed
   ones after the kill of one with a transient store pool, the flushed ones after a power loss (in labs that record
-  flushes). ``log-flushed-survives`` checks the same for messages.
+  flushes; the reference's recovery flushes, RocketMQ's does not). ``log-flushed-survives`` checks the same for
+  messages.
 - After the master has lost its tail, only a diverged slave (see ``logs``) may end at a boundary of the lost records. It
   keeps the common part of both histories.
 Abstains when:
@@ -84,7 +85,7 @@ class LogGrows(Law):
         if how in (None, LIED) or (how == MACHINE and not self.sees_flushes):
             return 0
         safe = before if how != PROCESS else self._outside_pool(node, before)
-        safe = min(safe, self.known.logs.flushed.get(node, 0)) if how == MACHINE else safe
+        safe = min(safe, self.known.logs.durable.get(node, 0)) if how == MACHINE else safe
         return min(safe, self.known.logs.diverged.get(node, safe))
 
     def _outside_pool(self, node: str, before: int) -> int:

@@ -4,6 +4,7 @@ import pytest
 from histories import FILE, H, Verdict, assert_broken, assert_holds, bare, blind, pair
 from histories.stores import rolled_back
 
+from pairproof.harness.event_types.node import UNKNOWN
 from pairproof.harness.judging.judge import Judge
 from pairproof.harness.rocketmq.laws.storage.log_grows import LogGrows
 
@@ -115,6 +116,16 @@ def test_a_stop_that_was_cut_short_saves_nothing() -> None:
 def test_recovered_records_are_durable() -> None:
     twice = pair().sent("m0").crash("slave").restart("slave", 100).crash("slave", "machine")
     assert_broken(LogGrows, twice.restart("slave", 0), "records up to 100 outlive a machine crash")
+
+
+def test_what_rocketmq_recovered_is_durable_only_after_a_flush() -> None:
+    def again(flushed: bool) -> H:
+        killed = pair().sent("m0").crash("slave")
+        back = killed.add("start", node="slave", incarnation=2, f=UNKNOWN, lo=0, hi=100)
+        return (back.flush("slave") if flushed else back).crash("slave", "machine")
+
+    assert_holds(LogGrows, again(flushed=False).restart("slave", 0))
+    assert_broken(LogGrows, again(flushed=True).restart("slave", 0), "records up to 100 outlive a machine crash")
 
 
 def test_a_filler_that_nothing_follows_may_be_dropped() -> None:
