@@ -196,7 +196,8 @@ def _of_model(lab: Lab, seed: str, trials: int, json_to: str | None) -> int:
             found.append(mutants_model.excuse(each, drawn, lambda schedule: violated(lab, reference, schedule)))
         for each in model_mutants.FACTS:
             progress(len(found), total, each.name)
-            mutant = catalogue()[each.shown_by]
+            declared = catalogue()[each.shown_by]
+            mutant = declared._replace(law=each.law or declared.law)
             kill = hunt(lab, mutant, seed, trials)
             if not kill.killed:
                 raise UsageError(f"{mutant.name} is not killed within {trials} trials; give more --trials")

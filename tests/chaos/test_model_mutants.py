@@ -51,6 +51,13 @@ def test_the_score_names_what_nobody_noticed(tmp_path: Path, capsys: pytest.Capt
     assert mutants_model.report(rows[:1], None) == 0
 
 
+def test_each_replaces_a_method_of_the_model() -> None:
+    gone = [
+        each.name for each in (*model_mutants.EXCUSES, *model_mutants.FACTS) if not hasattr(each.owner, each.method)
+    ]
+    assert not gone
+
+
 def test_each_fact_has_a_mutant_of_the_reference() -> None:
     assert all(each.shown_by in catalogue() for each in model_mutants.FACTS)
     every = (*model_mutants.EXCUSES, *model_mutants.FACTS)

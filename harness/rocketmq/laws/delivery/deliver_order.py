@@ -9,6 +9,7 @@ Checks:
   of one of the two.
 Abstains when:
 - A reader without a group has several pulls in flight.
+- The order, for a log that holds parts of two histories: both have the same offsets.
 Source: ProcessQueue; ConsumeQueue, which every broker derives from the same log.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ....event_types.client import Assign, Deliver
+from ...known.circumstances import DIVERGED, LONGER, QUEUES_LOST_UNDETECTED
 from ...known.consumption import PAIR
 from ...law import Law
 
@@ -46,7 +48,8 @@ class DeliverOrder(Law):
 
     def on_deliver(self, event: Deliver) -> None:
         self.judged += 1
-        self._judge_order(event, event.queue_offset)
+        if not self.abstains(event, DIVERGED, LONGER, QUEUES_LOST_UNDETECTED):
+            self._judge_order(event, event.queue_offset)
         self._judge_offset(event, event.queue_offset)
 
     def _judge_order(self, event: Deliver, offset: int) -> None:

@@ -9,8 +9,8 @@ Checks:
 - After the master's return and registration, it serves within the client's route period and the longest hold of a pull,
   if the queue's last answer suggested the master. Consumers with a fixed broker ask that one.
 - The time starts at the last disturbance of the slaves, the name server, and their links to each other, to the consumer
-  and (for the return) to the master. Slaves, or a promoted master, must have registered and fetched topics and groups
-  since the group was first served.
+  and (for the return) to the master, or when a slave lost power. Slaves, or a promoted master, must have registered and
+  fetched topics and groups since the group was first served.
 Abstains when:
 - There are no slaves or no name server, or a broker may not be read by brokerPermission (not applicable).
 - An administrator's settings keep the group from the queue; afterwards the time begins again.
@@ -224,8 +224,11 @@ class RoleReadFailover(MetadataLaw):
         if any(broker for broker, _ in wanted):
             return None
         nodes = [MASTER] if back else list(self.slaves)
-        disturbances = self.known.disturbances
+        disturbances, lost_power_at = self.known.disturbances, self.known.nodes.lost_power_at
         targets = [NAMES, "names-client", f"names-{MASTER}"]
+        # A consumer may wait for a slave that does not answer; one that is down has closed its connections.
+        for node in self.known.up.intersection(self.slaves) if back else ():
+            targets += [node, f"client-{node}"]
         for node in nodes:
             targets += [node, f"client-{node}", f"names-{node}"]
         if disturbances.is_disturbed(*targets) or (not back and self._has_no_topics(since)):
@@ -234,7 +237,13 @@ class RoleReadFailover(MetadataLaw):
         if held_back_until == now:
             return None
         since = max(
-            since, held_back_until, claim.since, disturbances.undisturbed_since(*targets), *(when for _, when in wanted)
+            since,
+            held_back_until,
+            claim.since,
+            disturbances.undisturbed_since(*targets),
+            *(when for _, when in wanted),
+            # Such a machine closes none.
+            *(lost_power_at.get(node, 0) for node in self.slaves if back),
         )
         for node in nodes:
             ready = self._ready(node, claim.first, back)

@@ -25,6 +25,15 @@ def test_a_pull_that_goes_back_is_out_of_order(at: int, messages: tuple[str, ...
     assert_broken(DeliverOrder, consuming().store("m0").store("m1").pull(at, *messages, process=9), saying)
 
 
+def test_a_log_of_two_histories_has_an_offset_twice() -> None:
+    def read(cut: int) -> Story:
+        lost = grouped("m0", "m1").replicate(2 * SIZE).crash("master", "machine").start("master", cut)
+        return lost.pull(0, "m0", "m1", node="slave", queue_offset=0)
+
+    assert_holds(DeliverOrder, read(SIZE))
+    assert_broken(DeliverOrder, read(2 * SIZE), "T/0 at 0 came when 1 or more was due", times=2)
+
+
 def late(regroup: bool) -> Story:
     """The application receives the first pull's messages after the second one's."""
     history = grouped("m0", "m1")

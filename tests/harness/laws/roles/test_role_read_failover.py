@@ -244,7 +244,7 @@ def test_a_consumer_heeds_an_answer_that_comes_after_it_gave_the_queue_up() -> N
     assert_broken(RoleReadFailover, called_back(65_001), "from the master for 65001 ms")
 
 
-@pytest.mark.parametrize("place", ["master", "client-master", "names-master", "names-client", "names"])
+@pytest.mark.parametrize("place", ["master", "client-master", "slave", "client-slave", "names-client", "names"])
 def test_the_way_back_counts_from_when_all_is_well(place: str) -> None:
     def mended(ms: float) -> H:
         history = back().fault("stall", place).after(10_000).fault("stall", place, "off")
@@ -252,6 +252,12 @@ def test_the_way_back_counts_from_when_all_is_well(place: str) -> None:
 
     assert_holds(RoleReadFailover, mended(65_000))
     assert_broken(RoleReadFailover, mended(65_001), "from the master for 65001 ms")
+
+
+@pytest.mark.parametrize(("how", "late"), [("process", True), ("machine", False)])
+def test_a_pull_waits_for_a_slave_whose_machine_lost_power(how: str, late: bool) -> None:
+    history = back().after(10_000).crash("slave", how).after(65_000)
+    (assert_broken if late else assert_holds)(RoleReadFailover, history.serve("master"), *["from the master"] * late)
 
 
 def test_after_a_second_loss_the_slaves_must_serve() -> None:
