@@ -40,7 +40,7 @@ class Begun(NamedTuple, Generic[Asked]):
     """How many events of stores had happened when the call began: an argument of :meth:`Stores.since`."""
     disturbed: frozenset[str]
     log_end: int | None
-    """The end of the node's log when the call began; None if unknown."""
+    """The end of the node's log, without a transient store pool, when the call began; None if unknown."""
     dispatched: int
     """The end of the dispatched log of that node when the call began."""
     pushed: int
@@ -87,7 +87,7 @@ class Calls:
         return (each for each in self._questions.values() if isinstance(each.call, kind))
 
     def end_before(self, event: Event) -> int | None:
-        """The end of the answering incarnation's log when this event's call began; None if unknown."""
+        """The end of the answering incarnation's readable log when this event's call began; None if unknown."""
         found = self.begun(event)
         return found.log_end if found is not None and self.is_current(event) else None
 
@@ -141,10 +141,13 @@ class Calls:
 
     def _begin(self, event: Asked, follows: bool = False) -> Begun[Asked]:
         known, node = self._known, event.node or ""
+        end = known.logs.log_end(node)
+        if end is not None and node in known.stores.pooled:
+            end = min(end, known.committed(node))
         return Begun(
             event, known.nodes.ended(node), node in known.up, len(known.stores.happened),
             known.disturbances.disturbed(),
-            known.logs.log_end(node), known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
+            end, known.dispatched.shown(node) or 0, known.pushed, known.pushed_at, [], follows, []
         )  # fmt: skip
 
 

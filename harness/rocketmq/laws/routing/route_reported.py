@@ -15,7 +15,8 @@ Abstains when:
 - The master has never registered: there may be no name server.
 - The change changes nothing in the history, or an earlier one's result is unknown.
 - The broker created the topic itself: when it registered is not judged.
-- The master's store was replaced: two stores may give a version to different topics.
+- The master's store was replaced, or a second master registered the name: two stores may give a version to different
+  topics, and the name server forgets all topics of the name with the last of its masters.
 Source: BrokerController.start (registerBrokerAll), AdminBrokerProcessor.updateAndCreateTopic,
 BrokerController.registerIncrementBrokerData.
 """
@@ -32,7 +33,7 @@ from ...known.metadata import TOPICS, entries
 from ...known.tables import ABSENT, READ, WRITE, Value, requested
 from ...law import Law
 from ...settings import registration_ms
-from ...topology import MASTER, NAMES
+from ...topology import MASTER, NAMES, OTHER
 
 REGISTER_NS = 1_000 * MS
 CALL_NS = 6_000 * MS
@@ -112,7 +113,8 @@ class RouteReported(Law):
         table = self.table
         if table is None or (table.counter, table.stamp) != (event.counter, event.stamp):
             return
-        if WIPE in self.known.stores.of_master(0, None) or self.known.stores.promotion is not None:
+        stores = self.known.stores
+        if WIPE in stores.of_master(0, None) or stores.promotion is not None or OTHER in stores.replaced:
             return
         self.judge_part(CONTENT)
         permitted, found = int(self.known.config.get(MASTER, {}).get("brokerPermission", OPEN)), payload(event.detail)

@@ -146,6 +146,13 @@ def test_messages_during_the_call_may_count_or_not() -> None:
     assert_holds(ReadSplit, growing(1))
 
 
+@pytest.mark.parametrize(("committed", "is_right"), [(11 * MB, True), (12 * MB, False)])
+def test_bytes_in_a_transient_store_pool_are_not_behind_a_reader(committed: int, is_right: bool) -> None:
+    history = reads(transientStorePoolEnable="true", **ON).append("master", 10 * MB, 12 * MB, "put")
+    pulled = history.add("commit", node="master", hi=committed).begin_pull().end_pull(0).message(0, 7 * MB)
+    (assert_holds if is_right else assert_broken)(ReadSplit, pulled, *[] if is_right else ["behind the log's end"])
+
+
 def test_an_offset_that_was_given_twice_may_be_either_message() -> None:
     assert_holds(ReadSplit, reads(**ON).message(0, 2 * MB).pulled(0).message(0, 7 * MB))
     assert_holds(ReadSplit, reads(**ON).message(0, 2 * MB).pulled(1).message(0, 7 * MB))

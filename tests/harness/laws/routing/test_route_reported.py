@@ -124,8 +124,9 @@ def test_brokerpermission_takes_permissions_away_and_gives_none() -> None:
     assert_broken(RouteReported, known({"t": [2, 2, 4]}, perm=2, permitted=4), "there it is [2, 2, 0]")
 
 
-def test_topics_of_a_replaced_store_are_not_compared() -> None:
-    moved = listed().wipe("master", "image").start("master")
+@pytest.mark.parametrize("node", ["master", "other"])
+def test_topics_of_a_replaced_store_or_beside_a_second_master_are_not_compared(node: str) -> None:
+    moved = listed().wipe(node, "image").start("master")
     table = {"node": "master", "op": 1, "f": "topics", "value": 5, "lo": 7, "detail": '{"t": {}}'}
     assert_vacuous(
         RouteReported,
