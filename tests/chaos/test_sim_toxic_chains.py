@@ -133,6 +133,23 @@ def test_machine_that_loses_power_loses_what_the_proxy_had_not_read() -> None:
     assert world.server.heard == b"read" and world.server.closed == 0
 
 
+@pytest.mark.parametrize(("waits", "heard"), [(b"in the socket", b"read"), (b"", b"readunder way")])
+def test_bytes_under_way_do_not_overtake_lost_ones(waits: bytes, heard: bytes) -> None:
+    world = World()
+    toxic = world.add("up", "bandwidth", rate=0)
+    world.say(b"read")
+    world.run(5)
+    if waits:
+        world.say(waits)
+        world.run(5)
+    world.say(b"under way")
+    world.hosts["client"].lose_power("none")
+    world.run(5)
+    world.remove(toxic)
+    world.run(5)
+    assert world.server.heard == heard
+
+
 def test_reset_and_cut_count_what_a_toxic_had_swallowed() -> None:
     for end_it in ("reset", "cut"):
         world = World()

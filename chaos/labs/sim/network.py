@@ -147,7 +147,7 @@ class Network:
         end.open = False
         end.host.cable.forget(end)
         if end.pipe is not None:
-            end.pipe.source.clear()
+            end.pipe.vanish()
 
     def _put_on_wire(self, end: End, chunk: bytes | None) -> None:
         if end.host.cable.pulled:

@@ -59,7 +59,9 @@ class Stage:
 class Pipe:
     """``taken(bytes)`` is called for bytes that leave the sender's socket; ``leave`` receives the output."""
 
-    __slots__ = ("_leave", "_taken", "abrupt", "ended", "kernel", "leaving", "source", "stages", "swallowed")
+    __slots__ = (
+        "_leave", "_taken", "abrupt", "ended", "kernel", "leaving", "source", "stages", "swallowed", "vanished",
+    )  # fmt: skip
 
     def __init__(
         self, kernel: Kernel, abrupt: bool, taken: Callable[[int], None], leave: Callable[[bytes | None, bool], None]
@@ -73,19 +75,25 @@ class Pipe:
         self.ended = False
         self.leaving = 0
         self.swallowed = 0
+        self.vanished = False
 
     def idle(self) -> bool:
         return not self.stages and not self.leaving
 
     def feed(self, data: bytes | None) -> None:
         """Bytes, or the end of the stream, have reached the proxy; nothing is read after the end."""
-        if self.ended:
+        if self.ended or (self.vanished and data is not None):
             if data is not None:
                 self._taken(len(data))
             return
         self.ended = data is None
         self.source.append(Chunk(data, self.kernel.now) if data is not None else None)
         self._settle()
+
+    def vanish(self) -> None:
+        """The sender's machine lost power: what waits in its socket, and what would arrive behind that, is gone."""
+        self.vanished = bool(self.source)
+        self.source.clear()
 
     def add(self, toxic: Toxic) -> None:
         stage = Stage(self, toxic)

@@ -114,7 +114,7 @@ class RouteReported(Law):
         if table is None or (table.counter, table.stamp) != (event.counter, event.stamp):
             return
         stores = self.known.stores
-        if WIPE in stores.of_master(0, None) or stores.promotion is not None or OTHER in stores.replaced:
+        if WIPE in stores.of_master(0, None) or stores.promotion is not None or WIPE in stores.suffered(OTHER):
             return
         self.judge_part(CONTENT)
         permitted, found = int(self.known.config.get(MASTER, {}).get("brokerPermission", OPEN)), payload(event.detail)
