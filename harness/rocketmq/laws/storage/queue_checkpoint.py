@@ -113,7 +113,8 @@ class QueueCheckpoint(Law):
         )  # fmt: skip
         files = 1 + records * ENTRY // max(1, size)
         ms = (2 + files) * interval + (2 * thorough if pages or self._is_thorough_only(node) else 0)
-        return ms * MS + POLL_NS + self.known.healthy_ns
+        # A round takes a flush for each queue, and an entry may come just after its queue's.
+        return ms * MS + 2 * (records + 1) * self.known.flush_ns + POLL_NS + self.known.healthy_ns
 
 
 def _is_queued(record: Record, upto: int) -> bool:

@@ -43,6 +43,21 @@ def test_a_thorough_look_and_more_files_take_longer(settings: dict[str, object],
     assert_broken(QueueCheckpoint, read(waiting(ms + 1, **settings), 0, 7), "although a message of 7 ms is")
 
 
+def test_slow_flushes_lengthen_the_rounds() -> None:
+    def late(ms: int) -> H:
+        history = (
+            H()
+            .add("lab", f="sim", value=0, detail='{"lab.flushMicros": 1000000}')
+            .config("master", **LOOKS)
+            .start("master")
+        )
+        stored = history.append("master", 0, 100, "put", "m0").add("dispatch", node="master", hi=100)
+        return read(stored.after(ms), 6, 7)
+
+    assert_holds(QueueCheckpoint, late(6_500))
+    assert_broken(QueueCheckpoint, late(6_501), "although a message of 7 ms is")
+
+
 def test_later_messages_need_not_be_recorded_and_a_clock_may_have_been_set_back() -> None:
     def later() -> H:
         return waiting(2_501).append("master", 100, 200, "put", "m1").add("dispatch", node="master", hi=200)
