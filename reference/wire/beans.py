@@ -43,20 +43,37 @@ def decode(kind: type[_Bean], body: str | bytes) -> _Bean:
 
 def encode(bean: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
     """The body of a named tuple. The options are those of :func:`fastjson.dumps`."""
-    return fastjson.dumps(to_json(bean), pretty=pretty, standard=standard)
+    return fastjson.dumps(to_json(bean, "\n" if pretty else "", standard), pretty=pretty, standard=standard)
 
 
-def to_json(value: Any) -> Any:
-    """The argument of :func:`fastjson.dumps` for ``value``: named tuples become objects, also as keys."""
+def to_json(value: Any, line: str = "", standard: bool = False) -> Any:
+    """The argument of :func:`fastjson.text` for ``value``: named tuples become objects, also as keys."""
     if type(value) in _PLAIN:
         return value
+    inner = line and f"{line}\t"
     if hasattr(value, "_fields"):
-        return {name: to_json(getattr(value, field)) for name, field in _names(value.__class__)}
+        return {name: to_json(getattr(value, field), inner, standard) for name, field in _names(value.__class__)}
     if isinstance(value, Mapping):
-        return {_to_key(key): to_json(each) for key, each in value.items()}
+        return {_to_key(key): _entry(each, inner, standard) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [to_json(each) for each in value]
+        return [to_json(each, inner, standard) for each in value]
     return value
+
+
+def _entry(value: Any, line: str, standard: bool) -> Any:
+    # A table is written as often as one of its entries changes.
+    try:
+        if hasattr(value, "_fields"):
+            return _written(value.__class__, value, line, standard)
+    except TypeError:
+        # It holds a dict.
+        pass
+    return to_json(value, line, standard)
+
+
+@lru_cache(maxsize=1_024)
+def _written(kind: type, bean: Any, line: str, standard: bool) -> fastjson.Text:
+    return fastjson.Text(fastjson.text(to_json(bean, line, standard), line, standard))
 
 
 def _to_key(key: Any) -> Any:

@@ -183,10 +183,21 @@ def dumps(value: Any, *, pretty: bool = False, standard: bool = False) -> bytes:
     ``pretty``: with newlines and tabs, as in RocketMQ's config files. ``standard``: quoted integer keys, as a name
     server answers clients that want standard JSON. CodecError for values that JSON cannot hold.
     """
-    parts: list[str] = []
-    _write(value, parts, "\n" if pretty else "", standard)
     # As in Java: a lone surrogate becomes a question mark.
-    return "".join(parts).encode("utf-8", "replace")
+    return text(value, "\n" if pretty else "", standard).encode("utf-8", "replace")
+
+
+def text(value: Any, line: str, standard: bool) -> str:
+    """``value`` as text. ``line``: what begins a line at its depth, empty without lines."""
+    parts: list[str] = []
+    _write(value, parts, line, standard)
+    return "".join(parts)
+
+
+class Text(str):
+    """JSON text, which is written as it is."""
+
+    __slots__ = ()
 
 
 def _write(value: Any, parts: list[str], line: str, standard: bool) -> None:
@@ -195,7 +206,7 @@ def _write(value: Any, parts: list[str], line: str, standard: bool) -> None:
     if kind is int:
         parts.append(repr(value))
     elif isinstance(value, str):
-        parts.append(_quote(value))
+        parts.append(value if kind is Text else _quote(value))
     elif kind is dict:
         _write_object(value.items(), parts, line, standard)
     elif value is None or kind is bool:
