@@ -30,6 +30,12 @@ DIGESTS = {
     "5.5.0": "13371e2c629731e9b6fda207646f555af3500f8b44d41bb187c257b937d837ee",
 }
 """Their jars' digests, see :func:`pairproof.chaos.tools.digest`; as in Maven's central repository, 2026-11-27."""
+RELEASES: tuple[str, ...] = (
+    "4.4.0", "4.5.0", "4.5.1", "4.5.2", "4.6.0", "4.6.1", "4.7.0", "4.7.1", "4.8.0", "4.9.0", "4.9.1", "4.9.2",
+    "4.9.3", "4.9.4", "4.9.5", "4.9.7", "5.0.0", "5.1.0", "5.1.1", "5.1.3", "5.1.4", "5.2.0", "5.3.0", "5.3.1",
+    "5.3.2", "5.3.3", "5.3.4", "5.4.0", "5.5.0",
+)  # fmt: skip
+"""Releases whose jars are in Maven's central repository, in order (2026-11-29)."""
 VERSION = re.compile(r"[4-6](\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
 """A release's name, of a line that may resemble a known one; it becomes a part of a folder's."""
 BROKER_JAR = "rocketmq-broker-"
@@ -40,6 +46,18 @@ NOT_THERE = re.compile("Could not find artifact|was not found in")
 ARTIFACT = re.compile(r":([\w.-]+):jar:")
 """A jar that Maven names in it."""
 NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default-jdk-headless maven"
+
+
+def neighbours(version: str) -> str:
+    """The nearest releases that can be fetched, as words."""
+    wanted = _numbers(version)
+    before = [each for each in RELEASES if _numbers(each) < wanted]
+    after = [each for each in RELEASES if _numbers(each) > wanted]
+    return " and ".join((*before[-1:], *after[:1]))
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 class Fetched:
@@ -90,8 +108,9 @@ class RocketMQ(Fetched):
         goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={to}"]
         profile = ["-Pwith-clients"] if self.version in VERSIONS else []
         missing = (
-            f"Maven's repository does not have all jars of RocketMQ {self.version}{{lacking}}: is that a release? Then "
-            f"unpack its binary distribution (rocketmq.apache.org/download), and name that: rocketmq@/its/folder"
+            f"Maven's repository does not have all jars of RocketMQ {self.version}{{lacking}}; it has "
+            f"those of {neighbours(self.version)}. If {self.version} is a release, unpack its binary distribution "
+            f"(rocketmq.apache.org/download), and name that: rocketmq@/its/folder"
         )
         with resources.as_file(POM) as pom:
             arguments = [*profile, "--file", str(pom), f"-Drocketmq.version={self.version}", *goal]

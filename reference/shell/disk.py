@@ -30,6 +30,12 @@ from ..errors import StoreError, StoreFull, StoreRefused
 
 COMMIT_LOG = "commitlog"
 SPARSE = ("consumequeue/", "index/")
+SIZED_BY = {
+    COMMIT_LOG: "mappedFileSizeCommitLog",
+    "consumequeue": "mappedFileSizeConsumeQueue",
+    "index": "maxHashSlotNum and maxIndexNum (4 bytes a slot, 20 an entry, and 40)",
+}
+"""The settings that determine the size of a folder's files."""
 BLOCK = mmap.PAGESIZE
 STAT_BLOCK = 512
 """The unit of st_blocks, bytes."""
@@ -49,13 +55,17 @@ class MappedFile:
 
     __slots__ = ("_blocks", "_bytes", "_path", "_sparse", "size")
 
-    def __init__(self, path: Path, size: int, sparse: bool = False) -> None:
+    def __init__(self, path: Path, size: int, sparse: bool = False, sized_by: str = "") -> None:
         with path.open("r+b") as file:
             about = os.fstat(file.fileno())
             found = about.st_size
             if found != size:
                 # RocketMQ creates a file before it sets its size.
-                remedy = "configure the size that it was written with" if found else "it is empty, move it elsewhere"
+                remedy = (
+                    f"set {sized_by or 'the size'} as when it was written"
+                    if found
+                    else "it is empty, move it elsewhere"
+                )
                 raise StoreRefused(f"{path} has {found} bytes, not the configured {size}: {remedy}")
             has_holes = sparse or about.st_blocks * STAT_BLOCK < size
             self._blocks = _blocks_of(file.fileno(), size) if has_holes else None
@@ -167,7 +177,7 @@ class RealDisk:
             if not path.exists():
                 self._create(path, size, sparse)
                 self._unnamed.add(name)
-            return MappedFile(path, size, sparse)
+            return MappedFile(path, size, sparse, SIZED_BY.get(name.partition("/")[0], ""))
 
     def delete(self, name: str) -> None:
         """Remove durably: files that recovery or retention removed must not come back."""

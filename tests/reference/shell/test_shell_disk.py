@@ -40,8 +40,11 @@ def test_names_are_files_only_sorted_and_none_of_a_folder_that_is_not_there(disk
 
 def test_another_size_is_an_error_that_names_both(disk: RealDisk) -> None:
     disk.open("a", 100)
-    with pytest.raises(StoreError, match="a has 100 bytes, not the configured 200: configure the size"):
+    with pytest.raises(StoreError, match="a has 100 bytes, not the configured 200: set the size as when"):
         disk.open("a", 200)
+    disk.open("index/1", 100)
+    with pytest.raises(StoreError, match="the configured 200: set maxHashSlotNum and maxIndexNum "):
+        disk.open("index/1", 200)
     disk.open("b", 0)
     with pytest.raises(StoreError, match="b has 0 bytes, not the configured 200: it is empty, move it elsewhere"):
         disk.open("b", 200)

@@ -101,7 +101,7 @@ def test_a_store_of_another_file_size_is_one_line_and_exit_5(broker: Make) -> No
     first.kill()
     code, said = broker(mappedFileSizeCommitLog=131_072).refusal()
     assert (code, said.count("\n")) == (5, 1)
-    assert "has 65536 bytes, not the configured 131072" in said
+    assert "has 65536 bytes, not the configured 131072: set mappedFileSizeCommitLog as" in said
 
 
 def test_a_damaged_store_that_was_stopped_cleanly_is_refused_and_stays_as_it_was(broker: Make) -> None:
