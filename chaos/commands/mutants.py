@@ -200,7 +200,9 @@ def _of_model(lab: Lab, seed: str, trials: int, json_to: str | None) -> int:
             mutant = declared._replace(law=each.law or declared.law)
             kill = hunt(lab, mutant, seed, trials)
             if not kill.killed:
-                raise UsageError(f"{mutant.name} is not killed within {trials} trials; give more --trials")
+                about = f"{each.about}; but {mutant.name} survived: give more --trials"
+                found.append(mutants_model.Noticed(each.name, about, False, kill.trials, [mutant.law]))
+                continue
             fails = fails_by(lab, resolve.target(f"reference+{mutant.name}"), mutant.law)
             killed = partial(fails, from_json(kill.schedule))
             found.append(mutants_model.fact(each, mutant.law, kill.trials, killed))
