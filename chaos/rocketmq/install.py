@@ -21,6 +21,7 @@ from importlib import resources
 from pathlib import Path
 
 from ...harness.errors import LabError, UsageError
+from ...harness.rocketmq import settings
 from .. import programs, tools
 
 VERSIONS = ("4.9.7", "5.5.0")
@@ -30,7 +31,7 @@ DIGESTS = {
     "5.5.0": "13371e2c629731e9b6fda207646f555af3500f8b44d41bb187c257b937d837ee",
 }
 """Their jars' digests, see :func:`pairproof.chaos.tools.digest`; as in Maven's central repository, 2026-11-27."""
-RELEASES: tuple[str, ...] = (
+RELEASES = (
     "4.4.0", "4.5.0", "4.5.1", "4.5.2", "4.6.0", "4.6.1", "4.7.0", "4.7.1", "4.8.0", "4.9.0", "4.9.1", "4.9.2",
     "4.9.3", "4.9.4", "4.9.5", "4.9.7", "5.0.0", "5.1.0", "5.1.1", "5.1.3", "5.1.4", "5.2.0", "5.3.0", "5.3.1",
     "5.3.2", "5.3.3", "5.4.0", "5.5.0",
@@ -50,14 +51,10 @@ NEEDS = "needs a JDK (17 or later) and Maven, on Debian: apt-get install default
 
 def neighbours(version: str) -> str:
     """The nearest releases that can be fetched, as words."""
-    wanted = _numbers(version)
-    before = [each for each in RELEASES if _numbers(each) < wanted]
-    after = [each for each in RELEASES if _numbers(each) > wanted]
+    numbers = {each: settings.version({"rocketmqVersion": each}) for each in (version, *RELEASES)}
+    before = [each for each in RELEASES if numbers[each] < numbers[version]]
+    after = [each for each in RELEASES if numbers[each] > numbers[version]]
     return " and ".join((*before[-1:], *after[:1]))
-
-
-def _numbers(version: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 class Fetched:

@@ -55,17 +55,13 @@ class MappedFile:
 
     __slots__ = ("_blocks", "_bytes", "_path", "_sparse", "size")
 
-    def __init__(self, path: Path, size: int, sparse: bool = False, sized_by: str = "") -> None:
+    def __init__(self, path: Path, size: int, sparse: bool = False, sized_by: str = "the size") -> None:
         with path.open("r+b") as file:
             about = os.fstat(file.fileno())
             found = about.st_size
             if found != size:
                 # RocketMQ creates a file before it sets its size.
-                remedy = (
-                    f"set {sized_by or 'the size'} as when it was written"
-                    if found
-                    else "it is empty, move it elsewhere"
-                )
+                remedy = f"set {sized_by} as when it was written" if found else "it is empty, move it elsewhere"
                 raise StoreRefused(f"{path} has {found} bytes, not the configured {size}: {remedy}")
             has_holes = sparse or about.st_blocks * STAT_BLOCK < size
             self._blocks = _blocks_of(file.fileno(), size) if has_holes else None
@@ -177,7 +173,7 @@ class RealDisk:
             if not path.exists():
                 self._create(path, size, sparse)
                 self._unnamed.add(name)
-            return MappedFile(path, size, sparse, SIZED_BY.get(name.partition("/")[0], ""))
+            return MappedFile(path, size, sparse, SIZED_BY.get(name.partition("/")[0], "the size"))
 
     def delete(self, name: str) -> None:
         """Remove durably: files that recovery or retention removed must not come back."""

@@ -226,7 +226,7 @@ class RoleReadFailover(MetadataLaw):
         nodes = [MASTER] if back else list(self.slaves)
         disturbances, lost_power_at = self.known.disturbances, self.known.nodes.lost_power_at
         targets = [NAMES, "names-client", f"names-{MASTER}"]
-        # A consumer may wait for a slave that does not answer; one that is down has closed its connections.
+        # A pull may hang at a running slave; a dead one's connections are closed, except after a power loss.
         for node in self.known.up.intersection(self.slaves) if back else ():
             targets += [node, f"client-{node}"]
         for node in nodes:
@@ -242,7 +242,6 @@ class RoleReadFailover(MetadataLaw):
             claim.since,
             disturbances.undisturbed_since(*targets),
             *(when for _, when in wanted),
-            # Such a machine closes none.
             *(lost_power_at.get(node, 0) for node in self.slaves if back),
         )
         for node in nodes:
