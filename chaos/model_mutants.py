@@ -4,7 +4,8 @@
 - A *fact* falsified: a mutant of the reference that its declared law kills must survive, or the law does not use it.
 
 Each replaces one method of :mod:`pairproof.harness.rocketmq.known` while trials are judged; histories do not change.
-Left out: facts that only one law computes.
+Left out: facts that only one law computes; and ``Nodes.lost_power``, without which a law accuses real brokers only,
+or a pair whose log ends no lab sees.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from ..harness.rocketmq.known.lost_undetected import LostUndetected
 from ..harness.rocketmq.known.naming import Naming
 from ..harness.rocketmq.known.nodes import Nodes
 from ..harness.rocketmq.known.positions import Positions
+from ..harness.rocketmq.known.possible import Possible
 from ..harness.rocketmq.known.registers import Register
 from ..harness.rocketmq.known.stores import Stores
 from ..harness.rocketmq.known.tables import Tables
-from ..harness.rocketmq.topology import NODES
+from ..harness.rocketmq.topology import MASTER, NODES
+from ..harness.trials.schedule import Op, Schedule
 
 
 class ModelMutant(NamedTuple):
@@ -64,14 +67,16 @@ def _settled(register: Register, t: int) -> set[int] | None:
     return None if register.is_hidden else register.settled
 
 
-def _forgets_pending(register: Register) -> None:
+def _forgets_pending(register: Possible[Any]) -> None:
     register._pending.clear()
 
 
+PULL = Op("pull", {"node": MASTER})
+RESTART = Op("fault", {"name": "restart", "node": MASTER})
+POWER_LOSS = Op("fault", {"name": "power_loss", "node": MASTER, "keep": "none"})
 ALL_LOST = [(node, WIPE) for node in NODES]
 EXCUSES = (
     ModelMutant("an answer is always of the present incarnation", Calls, "is_current", _always(True)),
-    ModelMutant("no machine loses power", Nodes, "lost_power", _always(False)),
     ModelMutant("no crash happens to a store", Stores, "ended", _nothing),
     ModelMutant("no store is replaced", Stores, "wiped", _nothing),
     ModelMutant("no file expires", Stores, "expires", _nothing),
@@ -82,7 +87,7 @@ EXCUSES = (
     ModelMutant("no disk lies", LostUndetected, "started", _nothing),
     ModelMutant("a broker keeps what was committed to it", Register, "recover", _nothing),
     ModelMutant("a table is what was committed last", Register, "possible_since", _settled),
-    ModelMutant("no commit reaches the next incarnation", Register, "_outlive", _forgets_pending),
+    ModelMutant("no call reaches the next incarnation", Possible, "_outlive", _forgets_pending),
     ModelMutant("a sync brings a slave nothing", Register, "copy", _nothing),
     ModelMutant("the name server always knows a broker", Naming, "knows", _always(True)),
     ModelMutant("no fault touches anything", Disturbances, "is_undisturbed", _always(True)),
@@ -90,6 +95,42 @@ EXCUSES = (
     ModelMutant("no node stands still", Disturbances, "unavailable_ns", _always(0)),
     ModelMutant("no fault goes on", Disturbances, "is_disturbed", _always(False)),
 )
+RARE = {
+    "Positions.started": Schedule(
+        {
+            "mappedFileSizeCommitLog": 1_048_576, "maxMessageSize": 500_000,
+            "flushIntervalCommitLog": 20_000, "flushIntervalConsumeQueue": 20_000,
+        },
+        "x",
+        (
+            Op("send", {"size": 1}), PULL, Op("advance", {"ms": 20}), POWER_LOSS, Op("heal", {"name": "power_loss"}),
+            Op("send", {"size": 1}), PULL, Op("advance", {"ms": 1}), PULL,
+            Op("send", {"size": 1}), Op("send", {"size": 300_000}), Op("advance", {"ms": 20}),
+            PULL, Op("advance", {"ms": 1}), POWER_LOSS,
+        ),
+    ),
+    "LostUndetected.started": Schedule(
+        {},
+        "x",
+        (
+            Op("fault", {"name": "lying_flush", "node": MASTER}), RESTART, Op("heal", {"name": "restart"}),
+            Op("heal", {"name": "lying_flush"}), Op("advance", {"ms": 1}),
+            Op("send", {"size": 1, "queue": 1}), Op("advance", {"ms": 20}), RESTART, POWER_LOSS,
+        ),
+    ),
+    "Possible._outlive": Schedule(
+        {"lab.latencyMicros": 20_000},
+        "1",
+        (
+            Op("topic", {"number": 0, "queues": 1, "node": MASTER, "perm": 2, "used": True}),
+            Op("fault", {"name": "kill", "node": MASTER}), Op("heal", {"name": "kill"}),
+            Op("fault", {"name": "jitter", "link": "client-master", "direction": "up", "ms": 200, "jitter": 200}),
+            Op("recreate", {"what": "topic", "number": 0, "steps": 1, "node": MASTER, "used": True}),
+            Op("advance", {"ms": 3_100}), PULL,
+        ),
+    ),
+}  # fmt: skip
+"""Programs that need an excuse which searches need in one of many thousand trials, if ever."""
 FACTS = (
     ModelMutant("no answer is of the present incarnation", Calls, "is_current", _always(False), "lies_about_place"),
     ModelMutant("every slave holds every message", Coverage, "holders", _always(99), "acks_at_once"),

@@ -27,7 +27,7 @@ from ...harness.exploration.profiles import PROOF, REAL_TIME_LABS, profile
 from ...harness.judging import judge as judging
 from ...harness.judging.verdict import Verdict
 from ...harness.ports import Lab, Target
-from ...harness.rocketmq import cluster, moments, swarm, truncation
+from ...harness.rocketmq import cluster, known_bugs, moments, swarm, truncation
 from ...harness.search import shrink, sweep
 from ...harness.trials import resolve
 from ...harness.trials.interpreter import run_trial
@@ -192,20 +192,25 @@ def _of_model(lab: Lab, seed: str, trials: int, json_to: str | None) -> int:
         total = len(model_mutants.EXCUSES) + len(model_mutants.FACTS)
         for each in model_mutants.EXCUSES:
             progress(len(found), total, each.name)
+            rare = model_mutants.RARE.get(each.name)
             drawn = (schedule for _, schedule in islice(schedules(lab, reference, seed), trials))
-            found.append(mutants_model.excuse(each, drawn, lambda schedule: violated(lab, reference, schedule)))
+            played = drawn if rare is None else (rare,)
+            found.append(mutants_model.excuse(each, played, lambda schedule: violated(lab, reference, schedule)))
+        stored = {each.name: each.schedule for each in known_bugs.of_mutants()}
         for each in model_mutants.FACTS:
             progress(len(found), total, each.name)
             declared = catalogue()[each.shown_by]
             mutant = declared._replace(law=each.law or declared.law)
-            kill = hunt(lab, mutant, seed, trials)
-            if not kill.killed:
-                about = f"{each.about}; but {mutant.name} survived: give more --trials"
-                found.append(mutants_model.Noticed(each.name, about, False, kill.trials, [mutant.law]))
-                continue
             fails = fails_by(lab, resolve.target(f"reference+{mutant.name}"), mutant.law)
-            killed = partial(fails, from_json(kill.schedule))
-            found.append(mutants_model.fact(each, mutant.law, kill.trials, killed))
+            program, number = stored.get(mutant.name), 1
+            if program is None or not fails(program):
+                kill = hunt(lab, mutant, seed, trials)
+                program, number = from_json(kill.schedule) if kill.killed else None, kill.trials
+            if program is None:
+                about = f"{each.about}; but {mutant.name} survived: give more --trials"
+                found.append(mutants_model.Noticed(each.name, about, False, number, [mutant.law]))
+            else:
+                found.append(mutants_model.fact(each, mutant.law, number, partial(fails, program)))
     return mutants_model.report(found, json_to)
 
 

@@ -13,9 +13,14 @@ from pairproof.chaos import model_mutants
 from pairproof.chaos.commands import mutants, mutants_model
 from pairproof.chaos.model_mutants import ModelMutant
 from pairproof.chaos.mutants import catalogue
+from pairproof.harness.event_types.node import UNKNOWN
+from pairproof.harness.judging.judge import all_laws, judge
+from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.rocketmq.known.nodes import Nodes
 from pairproof.harness.rocketmq.known.stores import Stores
 from pairproof.harness.trials import resolve
-from pairproof.harness.trials.schedule import Schedule
+from pairproof.harness.trials.interpreter import run_trial
+from pairproof.harness.trials.schedule import Op, Schedule
 
 SIM, REFERENCE = resolve.lab("sim"), resolve.target("reference")
 
@@ -31,6 +36,36 @@ def test_a_dropped_excuse_is_noticed_by_the_laws_that_accuse_the_reference() -> 
     assert found.noticed and "contract" in found.laws
     kept = ModelMutant("nothing changes", Stores, "wiped", Stores.wiped)
     assert not mutants_model.excuse(kept, first(found.trials), alarms).noticed
+
+
+@pytest.mark.parametrize("name", model_mutants.RARE)
+def test_a_program_needs_an_excuse_that_searches_hardly_ever_need(name: str) -> None:
+    alarms, program = partial(mutants.violated, SIM, REFERENCE), model_mutants.RARE[name]
+    dropped = next(each for each in model_mutants.EXCUSES if each.name == name)
+    assert not alarms(program)
+    assert mutants_model.excuse(dropped, [program], alarms).noticed
+
+
+def test_a_pair_whose_log_ends_no_lab_sees_needs_what_the_model_knows_of_power_losses() -> None:
+    send, flushed_late = Op("send", {"size": 10}), {"flushIntervalCommitLog": 20_000}
+    ops = (send, send, Op("advance", {"ms": 300}), model_mutants.POWER_LOSS, Op("heal", {"name": "power_loss"}))
+    program = Schedule(
+        flushed_late, "dark", (*ops, Op("advance", {"ms": 1_500}), send, Op("advance", {"ms": 500}), send)
+    )
+    unseen = {"append", "flush", "dispatch"}
+    events = [
+        each._replace(f=UNKNOWN, lo=None, hi=None) if each.kind == "start" and each.t else each
+        for each in run_trial(SIM, REFERENCE, program).events
+        if each.kind not in unseen
+    ]
+
+    def accused() -> set[str]:
+        judged = judge(events, all_laws(), SIM.observes(REFERENCE) - unseen)
+        return {each.law for each in judged if each.verdict is Verdict.VIOLATED}
+
+    assert not accused()
+    with ModelMutant("no machine loses power", Nodes, "lost_power", lambda *_: False).applied():
+        assert {"stored-as-sent", "loss-is-suffix", "queue-dense", "log-prefix"} <= accused()
 
 
 def test_a_falsified_fact_lets_a_known_bug_survive() -> None:

@@ -152,8 +152,10 @@ class Logs:
         self._copied.setdefault(node, self.starts.get(node, 0))
         self.starts[node] = event.new_start
 
-    def started(self, event: Start, image: bool) -> None:
-        """A node is up; its log end shows what it lost. ``image``: its store was an older image of itself."""
+    def started(self, event: Start, image: bool, lost_power: bool) -> None:
+        """A node is up; its log end shows what it lost: perhaps everything, if it is unknown. ``image``: its store was
+        an older image of itself.
+        """
         node, end = event.node, event.hi
         self.changed[node] = event
         self._copied.pop(node, None)
@@ -163,6 +165,8 @@ class Logs:
             self.flushes.clear()
             if end is not None:
                 self._recovered(end, image)
+            elif image or lost_power:
+                self._truncated(0)
         elif end is not None:
             if image:
                 self._diverge_image(node, end)
@@ -232,6 +236,9 @@ class Logs:
             end = self._never_cut(end)
         elif end >= self.ends.get(MASTER, 0):
             return
+        self._truncated(end)
+
+    def _truncated(self, end: int) -> None:
         self._cuts.append((self.incarnation, end))
         self._known.coverage.cut(end)
         claimed = self._known.claimed

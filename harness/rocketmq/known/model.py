@@ -160,6 +160,7 @@ class Known(Links):
 
     def on_start(self, event: Start) -> None:
         node = event.node
+        lost_power = self.nodes.lost_power(node)
         self.nodes.start(event)
         self.naming.started(node)
         self.copies.started(node)
@@ -175,7 +176,7 @@ class Known(Links):
         if node == MASTER:
             self.ahead = self.refused = -1
             self.pushed = 0
-        self.logs.started(event, is_image)
+        self.logs.started(event, is_image, lost_power)
 
     def _disturb(self, event: Event) -> None:
         """Before a disturbance of nodes and links, check for missed deadlines."""

@@ -6,15 +6,25 @@ end was not observed. Bounded by the number of nodes.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...event_types.node import Crash, Start, Stop
 from ...history import Event
 from ..contract import LIED
 
+MAX_END = 2**63 - 1
 STOP, PROCESS, MACHINE = "stop", "process", "machine"
 FATES = (STOP, PROCESS, MACHINE, LIED)
 """Kinds of end, mildest first: orderly, of the process, of the machine, or of the machine with the loss of data that
 the disk had called durable.
 """
+
+
+class Span(NamedTuple):
+    """Bytes of a log."""
+
+    lo: int
+    hi: int
 
 
 class Nodes:
@@ -49,6 +59,14 @@ class Nodes:
     def lost_power(self, node: str) -> bool:
         """Whether a node's machine crashed since the node's last start."""
         return self._fates.get(node) in (MACHINE, LIED)
+
+    def left(self, event: Start) -> Span:
+        """The range of a node's log that its start certainly left. If a recovered end is unknown, a power loss may have
+        taken everything, and anything else took nothing.
+        """
+        has_lost = self.lost_power(event.node)
+        hi = event.hi if event.hi is not None else 0 if has_lost else MAX_END
+        return Span(event.lo or 0, hi) if has_lost else Span(0, hi)
 
     def fate(self, node: str) -> str | None:
         """The worst end of a node that is down, since it ran: one of :data:`FATES`. None if its end was not

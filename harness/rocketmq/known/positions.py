@@ -8,17 +8,10 @@ trial, and by its truncations.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ...event_types.client import Deliver
 from ...event_types.node import Start
 from ..event_types.log import Record
-
-
-class Span(NamedTuple):
-    lo: int
-    hi: int
-
+from .nodes import Span
 
 Content = dict[tuple[str | None, int | None], set[Span]]
 """By queue and offset."""

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from real_labs import play, sends, sent, under, violated
@@ -20,6 +21,7 @@ from pairproof.chaos.targets.reference import TARGET
 from pairproof.harness.judging import deviations, judge
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.ports import Target
+from pairproof.harness.rocketmq.known.nodes import Nodes
 from pairproof.harness.trials import resolve
 from pairproof.harness.trials.schedule import Op
 from pairproof.harness.trials.trial import Trial
@@ -174,6 +176,9 @@ def test_a_table_and_a_backup_that_a_power_loss_tore_keep_4_9_7_from_starting_wh
     judged = judge.judge(events, judge.laws(["node-lives"]), lab.observes(rocketmq.V4))
     (lives,) = deviations.sorted_out(judged, events, deviations.of(rocketmq.V4))
     assert lives.verdict is not Verdict.VIOLATED and set(lives.deviations) == {"torn-backup-refused"}
+    with patch.object(Nodes, "lost_power", lambda *_: False):
+        (accused,) = deviations.sorted_out(judged, events, deviations.of(rocketmq.V4))
+        assert accused.verdict is Verdict.VIOLATED
     # Without the backup it starts, with an empty table.
     assert [event.f for event in events if event.kind == "mark"][-2:] == ["converged", "end"]
 

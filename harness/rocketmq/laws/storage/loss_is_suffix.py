@@ -49,10 +49,8 @@ class LossIsSuffix(Law):
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        """Recovery removed records above the new log end; if that is unknown, a power loss may have removed all."""
-        if event.hi is None and not self.known.nodes.lost_power(MASTER):
-            return
-        end = event.hi or 0
+        """Recovery removed records above the new log end."""
+        end = self.known.nodes.left(event).hi
         self.written = {message: found for message, found in self.written.items() if found[1] <= end}
 
     @only(node=MASTER)

@@ -89,10 +89,6 @@ class QueueDense(Law):
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        lost_power = self.known.nodes.lost_power(MASTER)
-        if event.hi is None and not lost_power:
-            # The recovered end is unknown; without a power loss all is there.
-            return
-        lo, hi = event.lo or 0 if lost_power else 0, event.hi or 0
-        kept = {key: each for key, each in self.taken.items() if lo <= (each.lo or 0) and (each.hi or 0) <= hi}
+        left = self.known.nodes.left(event)
+        kept = {at: each for at, each in self.taken.items() if left.lo <= (each.lo or 0) and (each.hi or 0) <= left.hi}
         self.taken = kept

@@ -98,10 +98,8 @@ class StoredAsSent(Law):
 
     @only(node=MASTER)
     def on_start(self, event: Start) -> None:
-        if event.hi is not None or self.known.nodes.lost_power(MASTER):
-            # Without a known end after a power loss, no record need be left.
-            end = event.hi or 0
-            self.answered = {lo: each for lo, each in self.answered.items() if lo < end}
+        end = self.known.nodes.left(event).hi
+        self.answered = {lo: each for lo, each in self.answered.items() if lo < end}
 
 
 def _difference(send: Invoke, record: Record) -> str | None:
