@@ -175,12 +175,14 @@ def _say_survivors(found: Measured) -> None:
             place.operator,
             f"{_brief(place.before)} -> {_brief(place.after)}",
             result.verdict,
+            f"{result.differing} of {result.trials}",
             str(result.reaching),
         )
         for place, result in found.rows
         if result.verdict in (SURVIVED, NOT_REACHED)
     ]
-    output.table("Survivors", ("place", "function", "operator", "change", "verdict", "reaching trials"), rows)
+    columns = ("place", "function", "operator", "change", "verdict", "other histories", "reaching trials")
+    output.table("Survivors", columns, rows)
 
 
 def _brief(code: str) -> str:

@@ -84,12 +84,13 @@ def _mutant(task: dict[str, Any], answers: TextIO) -> None:
     for trial in _trials(task["file"], task["numbers"]):
         _grant(task)
         try:
-            laws, crash = play(trial["schedule"]), ""
+            (laws, history), crash = play(trial["schedule"]), ""
         except KeyboardInterrupt:
             raise
         except BaseException as why:
-            laws, crash = {}, _words(why)
-        _answer(answers, {TRIED: trial["number"], "laws": laws, "crash": crash, "cpu_s": round(process_time(), 3)})
+            laws, history, crash = {}, None, _words(why)
+        said = {"laws": laws, "crash": crash, "differs": history != trial["digest"]}
+        _answer(answers, {TRIED: trial["number"], **said, "cpu_s": round(process_time(), 3)})
         if set(laws) - {task["crash_law"]}:
             return
         if laws or crash:

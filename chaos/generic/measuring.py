@@ -33,7 +33,7 @@ from .running import CONTROL, Answer, Children, Control, Limits, Trials, in_para
 from .sampling import Place
 from .score import EQUIVALENT, NOT_REACHED, SURVIVED, Result
 
-FORMAT = 2
+FORMAT = 3
 CONTROL_TIMES, CONTROL_LEAST = 10, 2_000
 """Trials of the control for each trial of a mutant, and at least, beyond the corpus: 2,000 take a minute of CPU time,
 and reach sites that one trial in some hundreds does.
@@ -131,7 +131,11 @@ def judged(
 def _both(first: Result, later: Result | None) -> Result:
     if later is None:
         return first
-    return later._replace(trials=first.trials + later.trials, cpu_s=round(first.cpu_s + later.cpu_s, 3))
+    return later._replace(
+        trials=first.trials + later.trials,
+        differing=first.differing + later.differing,
+        cpu_s=round(first.cpu_s + later.cpu_s, 3),
+    )
 
 
 def _plan(question: Question, found: Sequence[sampling.Source]) -> dict[str, Any]:
@@ -209,7 +213,8 @@ def _keep(folder: Path, question: Question, places: Sequence[Place], answer: Ans
         each: [number for number in pick(each, question.deep) if number not in set(picked[each])]
         for each in (sorted(deep) if question.deep else ())
     }
-    schedules = "".join(json.dumps({"number": each["number"], "schedule": each["schedule"]}) + "\n" for each in played)
+    stored = ({name: each[name] for name in ("number", "digest", "schedule")} for each in played)
+    schedules = "".join(json.dumps(each) + "\n" for each in stored)
     atomic.put_text(folder, TRIALS, schedules, "--out")
     if len(quiet) < len(played):
         loud = [{name: each[name] for name in ("number", "alarms", "schedule")} for each in played if each["alarms"]]

@@ -5,8 +5,12 @@ Imported behind the hook only: its imports may be changed.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
+from ...harness.history import Event
 from ...harness.judging import judge
 from ...harness.judging.cause import violated
 from ...harness.trials import resolve
@@ -24,7 +28,14 @@ class Player:
         # A mutant with endless steps has them in each trial: the first need not take longer than the others.
         host.WATCHDOG.limit_s = watchdog.NEXT_LIMIT_S
 
-    def play(self, schedule: dict[str, Any]) -> dict[str, str]:
-        """The laws that this schedule violates, in order of violation, each with its first text."""
+    def play(self, schedule: dict[str, Any]) -> tuple[dict[str, str], int]:
+        """The laws that this schedule violates, in order of violation, each with its first text; and the history's
+        digest.
+        """
         trial = run_trial(self.lab, self.target, from_json(schedule), origin="generic", laws=self.laws)
-        return {each.law: each.violations[0].text for each in violated(trial)}
+        return {each.law: each.violations[0].text for each in violated(trial)}, digest(trial.events)
+
+
+def digest(events: Sequence[Event]) -> int:
+    """A checksum of a history: a mutant whose trials all have the control's changed nothing that is recorded."""
+    return crc32(json.dumps(events).encode())

@@ -21,6 +21,7 @@ from ...harness.trials import resolve
 from ...harness.trials.abilities import Hosted
 from ...harness.trials.interpreter import run_trial
 from ...harness.trials.schedule import Schedule
+from .playing import digest
 
 CACHED = type(lru_cache(len))
 
@@ -57,7 +58,8 @@ def recorded(
         trial = run_trial(lab, target, schedule, number=number, origin=origin, laws=laws)
         yield {
             "number": number, "origin": origin, "events": len(trial.events), "schedule": schedule.to_json(),
-            "reached": sorted(reached), "alarms": [each.law for each in violated(trial)],
+            "digest": digest(trial.events), "reached": sorted(reached),
+            "alarms": [each.law for each in violated(trial)],
         }  # fmt: skip
     yield {"ever": sorted(ever | reached)}
 

@@ -170,6 +170,7 @@ def mutated(children: Children, about: dict[str, str], asked: Task, trials: Tria
     answer = children.ask(task, limits)
     tried = [each for each in answer.lines if TRIED in each]
     found = Result(f"{module}:{number}", SURVIVED, reaching=reaching, trials=len(tried), cpu_s=answer.cpu_s)
+    found = found._replace(differing=sum(each.get("differs", False) for each in tried))
     for each in tried:
         law = next((law for law in each["laws"] if law != CRASH_LAW), None)
         if law is not None:

@@ -27,6 +27,8 @@ class Result(NamedTuple):
     origin: str = ""
     trials: int = 0
     """Reaching trials until the result."""
+    differing: int = 0
+    """Those of them whose history is not the control's."""
     reaching: int = 0
     """Trials of the control that reach the site."""
     text: str = ""
