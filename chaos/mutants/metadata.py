@@ -34,7 +34,7 @@ class ReadsNoOffsets(MetadataSync):
         raise CodecError("an object's key has no quotes")
 
 
-@seeded("slave", "meta-converges", "copies topics under its own version", seen_in="5.3.2 to 5.3.4")
+@seeded("slave", "meta-converges", "copies topics under its own version", seen_in="5.3.2 to 5.4.0")
 class VersionsOfItsOwn(TopicTable):
     def apply_from_master(self, entries: Mapping[str, TopicConfig], version: DataVersion) -> bool:
         if version == self.version:
