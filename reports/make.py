@@ -36,6 +36,7 @@ PAGES = (
     "losses",
     "coverage",
     "power",
+    "releases",
 )
 
 OWN = (*(f"{page}.html" for page in PAGES), "report.json", "junit.xml", "summary.md", "findings", "trials", "tables")

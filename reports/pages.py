@@ -33,6 +33,7 @@ from . import (
     overview,
     power,
     rejudging,
+    releases,
     scenarios,
     traced,
     trend,
@@ -103,6 +104,8 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     }  # fmt: skip
     if report.broken or report.trials:
         shown_by["trials"] = _broken(report)
+    if releases.of(report):
+        shown_by["releases"] = {}
     if report.compared is not None:
         shown_by["compared"] = _compared(report)
     if strength is not None:
@@ -140,6 +143,7 @@ def _environment(report: Report) -> Environment:
     made.filters["plain"] = lambda text: text.replace("_", " ")
     made.globals |= {
         "report": report,
+        "releases": releases.of(report),
         "meanings": MEANINGS | scenarios.MEANINGS,
         "law_meanings": MEANINGS,
         "laws": {law["id"]: law for law in report.laws},

@@ -55,6 +55,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     main(["check", *asked, *files, "--runs", str(folder / "brought")])
     main(["chaos", "run", "slave-wiped", "--seed", "s", "--runs", str(folder / "brought")])
     compared = [str(each) for each in sorted(folder.glob("reference*/*"))]
+    for each in ("4.9.7", "5.5.0"):
+        played = ["--target", f"rocketmq-{each}@model", "--trials", "10", "--seed", "s", "--engine", "local"]
+        main(["campaign", *played, "--jobs", "1", "--runs", str(folder / "brought")])
     several = [*compared, *map(str, sorted((folder / "brought").iterdir()))]
     (folder / "damaged").mkdir()
     (folder / "damaged" / "run.json").write_text("{")
@@ -64,7 +67,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         made += sorted((folder / name).glob("*.html"))
         made += [each for kind in ("findings", "trials") for each in sorted((folder / name / kind).glob("*.html"))[:1]]
     assert {each.stem for each in made} >= {
-        "index", "runs", "faults", "coverage", "losses", "laws", "power", "trials", "compared", "001",
+        "index", "runs", "faults", "coverage", "losses", "laws", "power", "trials", "compared", "releases", "001",
     }  # fmt: skip
     return made
 
