@@ -7,6 +7,8 @@ Each target is searched in parts of 40 trials: all searches of the profile `real
 can be ended and begun again: parts that are complete in OUT are only counted. Defaults: 4.9.7 and 5.5.0, the process
 lab, 200 trials, 4 jobs, generic programs of known bugs. Needs toxiproxy and the jars; the docker lab an engine.
 
+``--targets releases``, the atlas: each release that can be installed. ``pairproof report OUT/*/runs-*`` compares them.
+
 Printed are, for each target, trials, hours, verdicts, and when each known deviation showed first; of what is new and of
 what was left open each trial. Exits with 1 if anything new was violated.
 """
@@ -24,6 +26,7 @@ from typing import Any
 
 from control_punctual import CHECK, counted, once
 
+from pairproof.chaos.rocketmq.install import RELEASES
 from pairproof.harness.runs.reader import RunReader
 
 PART = 40
@@ -42,7 +45,9 @@ def main() -> int:
     parser.add_argument("--seed", default="control")
     parser.add_argument("--known-bugs", default="generic")
     wanted = parser.parse_args()
-    return max(control(target, wanted) for target in wanted.targets.split(","))
+    releases = ",".join(f"rocketmq@{each}" for each in RELEASES)
+    targets = (releases if wanted.targets == "releases" else wanted.targets).split(",")
+    return max(control(target, wanted) for target in targets)
 
 
 def control(target: str, wanted: argparse.Namespace) -> int:
