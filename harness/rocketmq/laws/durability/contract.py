@@ -112,7 +112,7 @@ class Contract(Law):
         fault = contract.fault_class(happened, sent.acked_while_diverged, copies, copies == len(self.known.slaves))
         settings = self.known.config.get(MASTER, {})
         must = contract.must_with(settings, copies, sent.waits, sent.status, fault)
-        on_master = message in held[MASTER]
+        on_master = message in held[MASTER] or self._is_in_pool(sent)
         anywhere = on_master or any(message in records for records in held.values())
         if must == contract.MAY_VANISH:
             if sent.status != contract.UNKNOWN:
@@ -130,6 +130,12 @@ class Contract(Law):
                 self.violate(where, f"{message} ({sent.status}) is gone from the master; {_unfit(fault)}")
         elif not anywhere and len(held) > 1:
             self.violate(where, f"{message} ({sent.status}) is on no broker; {_unfit(fault)}")
+
+    def _is_in_pool(self, sent: Sent) -> bool:
+        """Whether the running master may still hold it in its transient store pool, which no reader of files sees."""
+        known = self.known
+        has_pool = MASTER in known.up and MASTER in known.stores.pooled
+        return has_pool and sent.lo is not None and sent.lo >= known.committed(MASTER)
 
 
 def _unfit(fault: str) -> str:

@@ -93,15 +93,19 @@ def test_a_master_that_stopped_in_order_has_saved_its_position() -> None:
 
 
 def delivered_again(
-    rest_ms: int, fault: str = "kill", f: str = "process", before: str = "", group: str = "", back: bool = False
-) -> H:
-    """The master delivers the message, is killed after ``rest_ms``, restarts, and delivers it again."""
+    rest_ms: int, fault: str = "kill", f: str = "process", before: str = "", group: str = "", back: bool = False,
+    flush_ms: int = 0,
+) -> H:  # fmt: skip
+    """The master delivers the message, flushes it after ``flush_ms``, is killed after ``rest_ms`` more, restarts, and
+    delivers it again.
+    """
     history = delayed().after(6_000)
     if before:
         history.fault(before, "master")
     append = {"node": "master", "f": "put", "message": "m0", "digest": 1}
     for number in range(2):
         history.add("append", **append, lo=number * SIZE, hi=(number + 1) * SIZE)
+    history.after(flush_ms).add("flush", node="master", hi=2 * SIZE)
     if group:
         call = {"node": "master", "process": 1, "op": 7, "message": "m0", "queue": "T/0", "group": group}
         history.add("deliver", **call, f="pull", queue_offset=0, lo=0, hi=SIZE, digest=1)
@@ -115,6 +119,9 @@ def delivered_again(
 def test_a_delivery_long_before_a_kill_is_not_repeated() -> None:
     assert_broken(DeliverDelayed, delivered_again(22_001), "m0 is delivered again, ")
     assert_vacuous(DeliverDelayed, delivered_again(22_000))
+    # A position waits for the flush of the deliveries before it, and an earlier one may wait first.
+    assert_broken(DeliverDelayed, delivered_again(19_001, flush_ms=7_000), "m0 is delivered again, ")
+    assert_vacuous(DeliverDelayed, delivered_again(19_000, flush_ms=7_000))
     assert_vacuous(DeliverDelayed, delivered_again(60_000, "power_loss", "machine"))
     assert_vacuous(DeliverDelayed, delivered_again(60_000, before="disk_full"))
     assert_broken(DeliverDelayed, delivered_again(60_000, group="g"), "m0 is delivered again, ")

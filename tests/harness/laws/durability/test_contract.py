@@ -24,6 +24,14 @@ def test_stored_messages_survive_everything_but_the_master_s_power_loss(status: 
     assert_broken(Contract, hurt.audit(records=ON_SLAVE), f"m0 ({status}) is gone from the master")
 
 
+def test_what_is_still_in_the_pool_of_a_running_master_is_not_gone() -> None:
+    def sent() -> H:
+        return pair(transientStorePoolEnable="true").put("m0").ok("m0", "SLAVE_NOT_AVAILABLE")
+
+    assert_holds(Contract, sent().audit())
+    assert_broken(Contract, sent().commit("master").audit(), "gone from the master; none must not take it")
+
+
 def power_loss(**settings: object) -> H:
     return pair(**settings).sent("m0").crash("master", "machine").restart("master", 0)
 
