@@ -104,7 +104,7 @@ def write(report: Report, histories: Histories, seen: Seen, out: Path, strength:
     }  # fmt: skip
     if report.broken or report.trials:
         shown_by["trials"] = _broken(report)
-    if releases.of(report):
+    if pages.globals["releases"]:
         shown_by["releases"] = {}
     if report.compared is not None:
         shown_by["compared"] = _compared(report)

@@ -62,11 +62,14 @@ def of(report: Report) -> list[Releases]:
         if named is not None:
             key = named[1] + named[3], str(run["lab"]), str(run["profile"] or "")
             alike.setdefault(key, {}).setdefault(named[2], []).append(run)
+    several = {key: runs for key, runs in alike.items() if len(runs) > 1}
+    if not several:
+        return []
     rows: dict[str, dict[str, Row]] = {}
     for row in report.by_run:
         rows.setdefault(row["run"], {})[row["law"]] = row
     findings = {(each["run"], each["law"]): each for each in reversed(report.findings)}
-    return [_table(key, runs, rows, findings) for key, runs in alike.items() if len(runs) > 1]
+    return [_table(key, runs, rows, findings) for key, runs in several.items()]
 
 
 def _table(
