@@ -14,7 +14,7 @@ Abstains when:
 - For the first two checks: the lab does not record registrations, or what they hold.
 - For the first: the history does not have the broker's addresses.
 - For connects: it is not the incarnation's first (see ``live-converges``).
-- A name server no longer confirms the address: the slave may keep or drop it.
+- A name server no longer confirms the address, or answers with a second master's: the slave may keep or drop it.
 Source: BrokerController.start, getHAServerAddr and registerBrokerAll (updateHaMasterAddress,
 updateMasterHAServerAddrPeriodically), BrokerStartup, HAService.HAClient.connectMaster.
 """
@@ -29,7 +29,7 @@ from ...known.deadlines import Deadline, Deadlines
 from ...known.metadata import registration_answer
 from ...law import SlaveLaw
 from ...settings import refuses_reads, registered_address
-from ...topology import MASTER, ROGUE, ha_link
+from ...topology import MASTER, OTHER, ROGUE, ha_link
 
 CONNECT_NS = (5_000 + 5_000 + 1_000) * MS
 """The HA client's wait between two attempts, its timeout, and a poll."""
@@ -72,10 +72,12 @@ class HaAddressSource(SlaveLaw):
             self._judge_answer(node, answer.get(field), event)
         if self.slaves[node].get("haMasterAddress"):
             return
-        if answer.get("ha"):
+        if answer.get("ha") and answer.get("master") != OTHER:
             if node not in self.addressed:
                 self._learn(node, event)
         else:
+            if answer.get("ha"):
+                self.ever_addressed.add(node)
             self.addressed.discard(node)
             self.pending.pop(node, None)
 

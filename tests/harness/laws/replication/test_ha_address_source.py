@@ -61,6 +61,14 @@ def test_no_slave_connects_to_a_master_that_is_down() -> None:
     assert_holds(HaAddressSource, paused.mark("end"))
 
 
+def test_a_second_master_s_address_is_not_the_master_s() -> None:
+    second = addressed(NAMES).register(master="other").after(60_000)
+    assert_holds(HaAddressSource, second.register().after(11_000).connect())
+    late = addressed(NAMES).register(master="other").after(60_000).register().after(11_001)
+    assert_broken(HaAddressSource, late.mark("end"), "has had its master's HA address for 11001 ms")
+    assert_holds(HaAddressSource, addressed(NAMES).register(master="other").connect())
+
+
 def test_a_name_server_answers_with_the_slave_s_own_master() -> None:
     assert_holds(HaAddressSource, addressed(NAMES).register().connect())
     assert_broken(
