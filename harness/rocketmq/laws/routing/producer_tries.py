@@ -11,8 +11,8 @@ Checks:
 - Sends without a fixed queue use another queue each time, if there are two and nothing fails.
 - ok reports status and queue of the last try; fail is reported only if no try may have stored the message.
 - No send fails before its first try, unless its time is over or there is no route. There must be a route if the master
-  is registered with the topic, administrators left it a queue to write, and all of them, master, name server and links
-  have been undisturbed for ``SETTLED_NS``.
+  was registered with the topic before, administrators left it a queue to write, and all of them, master, name server
+  and links have been undisturbed for ``SETTLED_NS``.
 - A send ends within its limit and a name server's timeouts; it does not time out sooner.
 - The master's log holds a message at most once per try at the master.
 Abstains when:
@@ -169,15 +169,16 @@ class ProducerTries(Law):
                 event, f"{event.message} was reported as failed ({event.status}); it may be stored", since=None
             )
         self._gave_up(call, event)
-        why = "" if call.tries else self._untried(event)
+        why = "" if call.tries else self._untried(event, call.invoke.t)
         if why:
             self.violate(event, f"{event.message} failed before it was tried: {why}", call.invoke.t)
 
-    def _untried(self, event: Fail) -> str:
+    def _untried(self, event: Fail, began: int) -> str:
         """Describe why a send must not fail before its first try; empty if it may."""
         if event.status not in NO_RETRY:
             return event.status
-        if event.status != NO_ROUTE or not self.known.naming.knows(MASTER):
+        naming = self.known.naming
+        if event.status != NO_ROUTE or not naming.knows(MASTER) or naming.joined.get(MASTER, began) > began:
             return ""
         if self.known.stores.may_lack_files(MASTER):
             # Perhaps the topic's entry.

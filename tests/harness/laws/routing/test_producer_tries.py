@@ -191,6 +191,11 @@ def test_there_may_be_no_route_to_a_lost_or_disturbed_master(history: H) -> None
     assert_holds(ProducerTries, untried(history))
 
 
+def test_a_registration_during_the_send_may_come_after_its_question() -> None:
+    during = story().produce().after(1).add("register", node="master", status="ok").after(1)
+    assert_holds(ProducerTries, during.over_with("fail", "no route"))
+
+
 def test_a_send_that_fails_for_no_reason_before_it_was_tried_is_noticed() -> None:
     broken = "m0 failed before it was tried: "
     assert_broken(ProducerTries, untried(registered(), "too many sends or topics"), broken + "too many sends")
