@@ -15,7 +15,8 @@ from typing import NamedTuple
 from ..harness.judging.verdict import Verdict
 from ..harness.runs.schema import Row
 from .comparing import CHANCE, Counted, chance, holm
-from .model import Report
+from .measures import VERDICTS
+from .model import MAX_PAGES, Report
 
 RELEASE = re.compile(r"(\w+)[-@](\d+(?:\.\d+)+)((?:@\w+)?)")
 BROKEN = (Verdict.VIOLATED, Verdict.DEVIATES)
@@ -24,7 +25,7 @@ WORST = (*BROKEN, Verdict.UNKNOWN, Verdict.HOLDS, Verdict.VACUOUS)
 
 
 class Cell(NamedTuple):
-    """A law in a release: ``broken`` of ``judged`` trials. ``finding``: the first one's row."""
+    """A law in a release: ``broken`` of ``judged`` trials. ``finding``: the row of the first one with a page."""
 
     verdict: str
     judged: int
@@ -68,7 +69,7 @@ def of(report: Report) -> list[Releases]:
     rows: dict[str, dict[str, Row]] = {}
     for row in report.by_run:
         rows.setdefault(row["run"], {})[row["law"]] = row
-    findings = {(each["run"], each["law"]): each for each in reversed(report.findings)}
+    findings = {(each["run"], each["law"]): each for each in reversed(report.findings[:MAX_PAGES])}
     return [_table(key, runs, rows, findings) for key, runs in several.items()]
 
 
@@ -94,7 +95,7 @@ def _cell(
     own = [(run["run"], rows[run["run"]][law]) for run in runs if law in rows.get(run["run"], ())]
     seen = {row["verdict"] for _, row in own}
     verdict = next((each.value for each in WORST if each in seen), "")
-    broken = sum(row[each.value.replace("-", "_")] for _, row in own for each in BROKEN)
+    broken = sum(row[VERDICTS[each]] for _, row in own for each in BROKEN)
     found = (findings.get((run, law)) for run, _ in own)
     return Cell(verdict, sum(row["exercised"] for _, row in own), broken, next(filter(None, found), None))
 

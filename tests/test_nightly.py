@@ -66,7 +66,7 @@ def test_every_control_is_a_part_of_it() -> None:
     said = (ROOT / ".ci" / "nightly").read_text()
     # Two commits are compared by hand (docs/decisions/0044).
     assert {each for each in scripts if each not in said} == {"control_digests.py"}
-    for script, given in re.findall(r"\$control/(\w+\.py)((?:[^\n]|\\\n)*)", said):
+    for script, given in re.findall(r"\$control/(\w+\.py)((?:\\\n|[^\n])*)", said):
         options = set(re.findall(r"--[a-z-]+", given))
         text = (ROOT / "tests" / "control" / script).read_text()
         assert options <= set(re.findall(r'"(--[a-z-]+)"', text)), f"{script} lacks one of {sorted(options)}"

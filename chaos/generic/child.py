@@ -78,7 +78,7 @@ def _mutant(task: dict[str, Any], answers: TextIO) -> None:
 
         play = Player(task["lab"], task["target"]).play
     except (Exception, SystemExit) as why:
-        _answer(answers, {TRIED: None, "laws": {}, "crash": f"at import: {_words(why)}"})
+        _answer(answers, {TRIED: None, "laws": {}, "crash": f"at import: {_words(why)}", "differs": True})
         return
     left, ends_s = AFTER_CRASH, 0.0
     for trial in _trials(task["file"], task["numbers"]):

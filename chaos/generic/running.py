@@ -169,8 +169,10 @@ def mutated(children: Children, about: dict[str, str], asked: Task, trials: Tria
     task = {**about, "do": "mutant", "module": module, "number": number, "file": str(trials.file), "numbers": numbers}
     answer = children.ask(task, limits)
     tried = [each for each in answer.lines if TRIED in each]
-    found = Result(f"{module}:{number}", SURVIVED, reaching=reaching, trials=len(tried), cpu_s=answer.cpu_s)
-    found = found._replace(differing=sum(each.get("differs", False) for each in tried))
+    differing = sum(each["differs"] for each in tried)
+    found = Result(
+        f"{module}:{number}", SURVIVED, trials=len(tried), differing=differing, reaching=reaching, cpu_s=answer.cpu_s
+    )
     for each in tried:
         law = next((law for law in each["laws"] if law != CRASH_LAW), None)
         if law is not None:
