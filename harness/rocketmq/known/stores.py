@@ -69,9 +69,9 @@ class Stores:
             if lo is None or (first <= lo and (below is None or lo < below))
         ]
 
-    def of_master(self, at: int, lo: int | None) -> set[str]:
-        """Those of these events that affect the master's store."""
-        return {how for node, how in self.since(at, lo) if node == MASTER}
+    def of(self, owner: str, at: int, lo: int | None = None) -> set[str]:
+        """Those of these events that affect a node's store."""
+        return {how for node, how in self.since(at, lo) if node == owner}
 
     def may_lack_files(self, node: str) -> bool:
         """Whether a node's machine ever crashed, or its store was ever replaced: its tables may be older ones."""

@@ -110,5 +110,5 @@ class AckTimeoutHonest(Law):
             return
         held = self.known.audits.held(MASTER)
         for message, (answer, before) in self.unproven.items():
-            if message not in held and self.known.stores.of_master(before, answer.lo) <= SURVIVED:
+            if message not in held and self.known.stores.of(MASTER, before, answer.lo) <= SURVIVED:
                 self.violate(answer, f"{message} was answered as stored, the master's log does not hold it", since=None)

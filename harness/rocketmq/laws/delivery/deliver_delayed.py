@@ -60,7 +60,7 @@ class DeliverDelayed(Law):
 
     @property
     def excused(self) -> bool:
-        of_master = self.known.stores.of_master(0, None)
+        of_master = self.known.stores.of(MASTER, 0)
         return MASTER in self.known.clocks or not of_master.isdisjoint((EXPIRE, LIED, WIPE))
 
     def _delays(self) -> dict[str | None, int]:
@@ -117,7 +117,7 @@ class DeliverDelayed(Law):
             if waited_ms < delay_ms:
                 what = f"{message} came into {each.queue} {waited_ms} ms after it was stored"
                 self.violate(each, f"{what}; its delay is {delay_ms} ms", since=None)
-        went_down = self.stopped_badly or bool(self.known.stores.of_master(0, None))
+        went_down = self.stopped_badly or bool(self.known.stores.of(MASTER, 0))
         if len(delivered) > 1 and not went_down:
             self.violate(end._replace(message=message), f"{message} was delivered {len(delivered)} times", since=None)
         answered = self.known.sent.answered.get(message)

@@ -22,7 +22,7 @@ BrokerController.registerIncrementBrokerData.
 """
 
 from ....event_types.client import Fail, Info, Ok
-from ....event_types.node import Crash, Stop, Wipe
+from ....event_types.node import Wipe
 from ....history import MS, Event
 from ....judging.law import only
 from ....texts.content import payload
@@ -114,7 +114,7 @@ class RouteReported(Law):
         if table is None or (table.counter, table.stamp) != (event.counter, event.stamp):
             return
         stores = self.known.stores
-        if WIPE in stores.of_master(0, None) or stores.promotion is not None or WIPE in stores.suffered(OTHER):
+        if WIPE in stores.of(MASTER, 0) or stores.promotion is not None or WIPE in stores.suffered(OTHER):
             return
         self.judge_part(CONTENT)
         permitted, found = int(self.known.config.get(MASTER, {}).get("brokerPermission", OPEN)), payload(event.detail)
@@ -124,15 +124,6 @@ class RouteReported(Law):
             if found.get(name) != wanted:
                 text = f"the name server has {name} as {found.get(name)}, by the version of the master's table; there "
                 self.violate(event, f"{text}it is {wanted}", since=None)
-
-    def on_crash(self, event: Crash | Stop) -> None:
-        self.next.report_missed(event)
-        self.next.pop(event.node, None)
-        if event.node in (MASTER, NAMES):
-            self.unregistered.report_missed(event)
-            self.unregistered.clear()
-
-    on_stop = on_crash
 
     @only(node=MASTER)
     def on_wipe(self, event: Wipe) -> None:

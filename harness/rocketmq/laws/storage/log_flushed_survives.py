@@ -74,7 +74,7 @@ class LogFlushedSurvives(Law):
     def _is_promised(self, each: Stored) -> bool:
         """Whether no event since may have removed it; an expiry may remove any message, as a later crash can empty the
         log."""
-        happened = self.known.stores.of_master(each.happened, each.lo)
+        happened = self.known.stores.of(MASTER, each.happened, each.lo)
         outlived = {POOL, MACHINE} if each.durable else {POOL} if each.shown else NOTHING
         return happened <= SURVIVED | outlived
 

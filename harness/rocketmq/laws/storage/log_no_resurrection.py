@@ -13,7 +13,7 @@ Source: the design; CommitLog.recoverAbnormally moves positions only, and leaves
 """
 
 from ....event_types.client import Deliver
-from ....event_types.node import Crash, Wipe
+from ....event_types.node import Wipe
 from ....judging.law import DURABILITY, EVERY
 from ...contract import LIED
 from ...event_types.log import Append, Audit, Cut, Record
@@ -29,10 +29,19 @@ class LogNoResurrection(Law):
     def begin(self) -> None:
         self.cut: dict[str, dict[tuple[int, str | None], int]] = {}
         """By node, then by log offset and message of a truncated record: its end."""
+        self.happened: dict[str, int] = {}
+        """How many events of stores preceded the last truncation."""
+
+    def _truncated(self, node: str | None) -> dict[tuple[int, str | None], int]:
+        if not node or not self.cut.get(node):
+            return {}
+        has_lied = LIED in self.known.stores.of(node, self.happened[node])
+        return {} if has_lied else self.cut[node]
 
     def on_cut(self, event: Cut) -> None:
         gone = (each for each in self.known.logs.puts if each.message and event.new_end < each.hi <= event.old_end)
-        self.cut.setdefault(event.node, {}).update(((each.lo, each.message), each.hi) for each in gone)
+        self.cut[event.node] = self._truncated(event.node) | {(each.lo, each.message): each.hi for each in gone}
+        self.happened[event.node] = len(self.known.stores.happened)
 
     def on_append(self, event: Append) -> None:
         cut = self.cut.get(event.node)
@@ -43,19 +52,15 @@ class LogNoResurrection(Law):
     def on_wipe(self, event: Wipe) -> None:
         self.cut.pop(event.node, None)
 
-    def on_crash(self, event: Crash) -> None:
-        if event.status == LIED:
-            self.cut.pop(event.node, None)
-
     def on_deliver(self, event: Deliver) -> None:
-        if self.cut.get(event.node) and not self.abstains(event, EARLIER_INCARNATION):
+        if self._truncated(event.node) and not self.abstains(event, EARLIER_INCARNATION):
             self._check(event, "was delivered")
 
     def on_record(self, event: Record) -> None:
         self._check(event, "is in its log")
 
     def _check(self, event: Deliver | Record, how: str) -> None:
-        cut = self.cut.get(event.node or "")
+        cut = self._truncated(event.node)
         if not cut:
             return
         self.judged += 1
@@ -68,5 +73,5 @@ class LogNoResurrection(Law):
             )
 
     def on_audit(self, event: Audit) -> None:
-        if event.f != "compare" and self.cut.get(event.node):
+        if event.f != "compare" and self._truncated(event.node):
             self.judged += 1

@@ -19,7 +19,7 @@ Source: FlushConsumeQueueService, StoreCheckpoint; DefaultMessageStore.shutdown;
 
 from __future__ import annotations
 
-from ....event_types.node import Crash, Stop, Wipe
+from ....event_types.node import Stop, Wipe
 from ....history import MS
 from ....judging.law import CONVENTION
 from ....texts.content import payload
@@ -28,7 +28,7 @@ from ...event_types.log import Checkpoint, Cut, Record
 from ...known.circumstances import DIVERGED
 from ...known.deadlines import POLL_NS, is_late
 from ...known.dispatched import Step
-from ...known.nodes import MACHINE
+from ...known.nodes import MACHINE, PROCESS
 from ...law import Law
 from ..delivery.pull_is_filled import ENTRY
 
@@ -44,19 +44,15 @@ class QueueCheckpoint(Law):
     timed = True
 
     def begin(self) -> None:
-        self.stopped: dict[str, Step] = {}
-        """By node: the progress that its last clean stop must have recorded."""
+        self.stopped: dict[str, tuple[Step, int]] = {}
+        """By node: the progress that its last clean stop must have recorded, and how many events of stores preceded."""
         self.foreign: set[str] = set()
         """Nodes whose checkpoint may belong to another log."""
 
     def on_stop(self, event: Stop) -> None:
         found = self.known.dispatched.present(event.node)
         if found and self._is_only_stopped(event.node) and not self._is_thorough_only(event.node):
-            self.stopped[event.node] = Step(found[-1].upto, event.t)
-
-    def on_crash(self, event: Crash) -> None:
-        # A fault at a point of the stop itself ended the process before it had recorded everything.
-        self.stopped.pop(event.node, None)
+            self.stopped[event.node] = Step(found[-1].upto, event.t), len(self.known.stores.happened)
 
     def _is_thorough_only(self, node: str) -> bool:
         return self.known.is_a_black_box(node) and not self.known.is_older(node, THOROUGH_ONLY_SINCE)
@@ -101,7 +97,9 @@ class QueueCheckpoint(Law):
         late = [each for each in found if is_late(known, node, each.since, event.t, bound)]
         if late and known.disturbances.is_unaffected(node, late[-1].since):
             return late[-1]
-        return self.stopped.get(node)
+        stop, happened = self.stopped.get(node, (None, 0))
+        # A fault at a point of the stop itself ends the process before it has recorded everything.
+        return None if PROCESS in known.stores.of(node, happened) else stop
 
     def _bound_ns(self, node: str, records: int) -> int:
         interval, thorough, pages, size = (
