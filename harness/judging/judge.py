@@ -80,7 +80,7 @@ class Plan(NamedTuple):
 
 def all_laws() -> tuple[type[Law], ...]:
     """Every registered law, by id."""
-    return laws(registry.names("laws"))
+    return tuple(map(_law, registry.names("laws")))
 
 
 def laws_for(target: Target) -> tuple[type[Law], ...]:
@@ -198,13 +198,12 @@ class Judge:
                 del self._waiting[id(law)]
                 self._handlers.clear()
         found: list[Handler] = []
+        owners, left_out = self._owners, self._gone if kind in SETTINGS else {*self._gone, *self._waiting}
         for index, name, filter_ in self._receivers(subject):
-            owner = self._owners[index]
-            if id(owner) in self._gone or (id(owner) in self._waiting and kind not in SETTINGS):
-                continue
-            handler = getattr(owner, name)
-            guards = filter_.unless if isinstance(owner, Law) else ()
-            found.append(Guarded(handler, guards) if guards else handler)
+            owner = owners[index]
+            if id(owner) not in left_out:
+                handler = getattr(owner, name)
+                found.append(Guarded(handler, filter_.unless) if filter_.unless else handler)
         if (check := self._precedence.handler(kind)) is not None:
             found.insert(0, check)
         if kind == "start" and not self._has_started:
