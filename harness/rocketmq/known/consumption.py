@@ -21,7 +21,7 @@ from ...event_types.client import Assign, Deliver, Fail, Info, Invoke, Ok
 from ...event_types.node import Crash, Start, Stop, Wipe
 from ...history import MS, Event
 from ..event_types.metadata import Persist, Sync
-from ..settings import is_on
+from ..settings import DEFAULTS, is_on, refuses_reads
 from ..topology import MASTER, MASTER_ID, SLAVES
 from .consumed import Answer, Assignment, Consumed, Consumer, Route, subscribed
 from .metadata import GROUPS, OFFSETS
@@ -79,6 +79,12 @@ class Consumption:
         """The group, or the consumer itself if the group is broadcasting."""
         consumer = self.consumers.get(process)
         return group if consumer is None or consumer.clustering else f"{group}#{process}"
+
+    def may_be_refused(self, consumer: Consumer) -> bool:
+        """Whether the consumer may keep asking a slave that serves no reads: its user chose one, or the master does."""
+        config, fixed = self.known.config, consumer.fixed
+        asks = is_on(config.get(MASTER, DEFAULTS), "slaveReadEnable") if fixed is None else fixed > 0
+        return asks and any(refuses_reads(config.get(each, DEFAULTS)) for each in SLAVES)
 
     def is_orderly(self, process: int | None) -> bool:
         consumer = self.consumers.get(process)
@@ -270,15 +276,18 @@ class Consumption:
             return
         if event.status == "answered":
             # The moment at which the slave applies it is not observed.
-            for (node, _, _), register in self.registers.items():
-                register.is_hidden |= node == slave
+            for (node, group, queue), register in list(self.registers.items()):
+                if node == slave:
+                    register.is_hidden = True
+                    register.inherit(self._register(MASTER, group, queue))
         elif event.status == "applied":
             asked = self.known.tables.asked(slave, OFFSETS)
             since = 0 if asked is None else asked.t
             for node, group, queue in list(self.registers):
                 if node in (MASTER, slave):
-                    found = self._register(MASTER, group, queue).possible_since(since)
-                    self._register(slave, group, queue).copy(found, since, event.t)
+                    source, register = self._register(MASTER, group, queue), self._register(slave, group, queue)
+                    register.copy(source.possible_since(since), since, event.t)
+                    register.inherit(source)
 
     def persisted(self, event: Persist) -> None:
         node = event.node or ""

@@ -53,7 +53,7 @@ class Register(Possible[int]):
             self.ever |= self.under_way()
 
     def inherit(self, other: Register) -> None:
-        """The broker's disk is a copy of another broker's."""
+        """The broker's table is a copy of another broker's."""
         found = other.ever | other.under_way()
         self.ever |= found
         self._saved |= found

@@ -41,9 +41,9 @@ def carried(offset: int, node: str = "master") -> Story:
     return grouped("m0", "m1").pull(0, "m0", "m1").commit(offset, node, carried=True).after(2_000)
 
 
-def sent_back() -> Story:
+def sent_back(slave: dict[str, object] | None = None, **settings: object) -> Story:
     """A consumer has m0, which it may send back; the master's log is read."""
-    history = consuming().after(180_000).record(Q, content(b"", "", 0), lo=0)
+    history = consuming(slave, **settings).after(180_000).record(Q, content(b"", "", 0), lo=0)
     return history.store("m0").come().take(None).pull(0, "m0")
 
 

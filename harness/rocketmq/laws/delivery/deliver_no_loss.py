@@ -17,8 +17,8 @@ Abstains when:
 - A slave was diverged when the message was stored, or when it answered a pull that passed the message's offset: its
   queues hold other messages there.
 - The master lost a part of its log, and the group had passed the reused offset or received another message there.
-- The group keeps asking a slave that lacks the log's beginning, or, by its user's choice, a 5.x slave that serves no
-  reads.
+- The group keeps asking a slave that lacks the log's beginning, or, by its user's or the master's choice, a 5.x slave
+  that serves no reads.
 - The message is delayed and lies in another queue by the final audit.
 - offsetCheckInSlave is on (not applicable): a slave may move a consumer past messages that it lacks.
 Source: docs/contract.md: at-least-once delivery, by design; ConsumeQueue, ConsumerOffsetManager.
@@ -37,8 +37,8 @@ from ...event_types.transactions import Decide
 from ...known.consumed import Assignment, Consumed, Consumer
 from ...known.consumption import SLACK_NS
 from ...known.tables import READ
-from ...settings import DEFAULTS, creates_groups, refuses_reads
-from ...topology import MASTER, SLAVES
+from ...settings import creates_groups
+from ...topology import MASTER
 from .never_moved import NeverMoved
 from .transacted import COMMIT
 
@@ -198,7 +198,7 @@ class DeliverNoLoss(NeverMoved):
         since += [self.refused.get(each.group, 0) for each in held]
         for process, consumer in known.consumers.items():
             if known.reader_of(process, consumer.group) == consumed.reader:
-                if consumer.fixed and any(refuses_reads(self.known.config.get(each, DEFAULTS)) for each in SLAVES):
+                if known.may_be_refused(consumer):
                     return True
                 since.append(consumer.since)
                 route = known.routes.get(process)

@@ -5,7 +5,8 @@ Checks:
 - A message that the master took back comes again within its delay and 60 s, if a member runs all the time. Judged at
   the trial's end, if nothing was disturbed in the 150 s before that deadline.
 Abstains when:
-- A member reads only from a slave, by its user's choice, or the slaves do not converge.
+- A member may read only from a slave, by its user's choice, or from one that serves no reads, or the slaves do not
+  converge.
 - The message was ready when a slave moved its group on: the slave's queue begins later.
 - For the times: the master's clock was set.
 - The master lost a part of its log.
@@ -92,7 +93,8 @@ class DeliverSentBack(SentBack):
     def _judge_absent(self, end: Event, back: Request[Back], deadline: int) -> None:
         group, message, times = _retry(back)
         members = [each for each in self.known.consumption.consumers.values() if each.group == group]
-        is_live = any(not each.fixed and each.since < deadline - COMES_NS for each in members)
+        refused = self.known.consumption.may_be_refused
+        is_live = any(not each.fixed and not refused(each) and each.since < deadline - COMES_NS for each in members)
         if is_live and deadline < end.t and not self.is_clock_set:
             self.judged += 1
             text = f"{message} never came to {group} for time {times}; the master took it back"

@@ -42,15 +42,23 @@ def test_a_group_that_stands_still_without_a_reason_is_stuck() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "reads", "fixed", "is_judged"),
-    [("5.5.0", 0, 1, False), ("5.5.0", 1, 1, True), ("4.9.7", 0, 1, True), ("5.5.0", 0, 0, True),
-     ("5.5.0", 0, None, True)],
+    ("version", "suggests", "reads", "fixed", "is_judged"),
+    [("5.5.0", 0, 0, 1, False), ("5.5.0", 1, 1, 1, True), ("4.9.7", 0, 0, 1, True), ("5.5.0", 0, 0, 0, True),
+     ("5.5.0", 0, 0, None, True), ("5.5.0", 1, 0, None, False), ("5.5.0", 1, 0, 0, True)],
 )  # fmt: skip
-def test_a_consumer_fixed_to_a_slave_that_serves_no_reads_is_excused(
-    version: str, reads: int, fixed: int | None, is_judged: bool
+def test_a_consumer_that_asks_a_slave_that_serves_no_reads_is_excused(
+    version: str, suggests: int, reads: int, fixed: int | None, is_judged: bool
 ) -> None:
-    settings = {"rocketmqVersion": version, "slaveReadEnable": reads}
-    history = consuming(settings, **settings).store("m0").store("m1").come(fixed=fixed).take(None).mark("heal")
+    """``suggests``: whether the master sends consumers to it."""
+    slave = {"rocketmqVersion": version, "slaveReadEnable": reads}
+    history = (
+        consuming(slave, rocketmqVersion=version, slaveReadEnable=suggests)
+        .store("m0")
+        .store("m1")
+        .come(fixed=fixed)
+        .take(None)
+        .mark("heal")
+    )
     stuck = ended(history.pull(0, "m0"), 151_000)
     if is_judged:
         assert_broken(DeliverNoLoss, stuck, "nothing has held it up")

@@ -44,6 +44,10 @@ def test_a_message_that_the_master_took_comes_while_a_member_runs() -> None:
         )
         moved = moved.after(61_000).mark("end")
         assert_vacuous(DeliverSentBack, moved) if excused else assert_broken(DeliverSentBack, moved, never)
+    for reads, excused in ((0, True), (1, False)):
+        asking = sent_back({"rocketmqVersion": "5.5.0", "slaveReadEnable": reads}, slaveReadEnable=1)
+        asking = asking.back().after(71_000).mark("end")
+        assert_vacuous(DeliverSentBack, asking) if excused else assert_broken(DeliverSentBack, asking, never)
     gone = sent_back().back()
     gone.go()
     assert_vacuous(DeliverSentBack, gone.after(71_000).mark("end"))

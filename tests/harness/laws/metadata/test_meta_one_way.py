@@ -46,6 +46,20 @@ def test_a_promoted_slave_brings_its_progress_on_its_disk() -> None:
     assert_broken(MetaOneWay, killed(promoted=False), "has G at 5 of T/0, committed at slave only")
 
 
+def test_a_promoted_slave_brings_progress_that_it_had_copied() -> None:
+    def killed(synced: str) -> Story:
+        history = named()
+        call = {"node": "master", "op": 50, "f": "commit", "queue": "T/0", "group": "G", "queue_offset": 5}
+        history.add("invoke", **call)
+        history.sync(f=synced)
+        history.crash("master").add("wipe", node="master", f="image", detail="slave").start("master")
+        history.add("info", **call, status="disconnected").client_commit(5, "slave")
+        return history.killed("master").table("offsets", {"T@G": {"0": 5}}, "master")
+
+    assert_vacuous(MetaOneWay, killed("offsets"))
+    assert_broken(MetaOneWay, killed("topics"), "has G at 5 of T/0, committed at slave only")
+
+
 def test_a_commit_that_waits_for_a_connection_may_reach_the_next_incarnation_of_the_master() -> None:
     def answered(node: str, restarts: bool) -> Story:
         history = named()
