@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ..judging import deviations
 from ..judging.deviations import DIFFERS, Deviation
 from .outlook import AHEAD, FAILED_FLUSH, SLAVE, Pair
-from .settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING, POOL, keeps_connections, line, refuses_reads
+from .settings import DEFAULTS, HEARTBEAT, HOUSEKEEPING, POOL, is_on, keeps_connections, line, refuses_reads
 from .topology import MASTER
 
 MAX_ADVICE = 5
@@ -104,8 +104,9 @@ def _changes(pair: Pair, known: set[str]) -> Iterator[Advice]:
             "slaveReadEnable=true only",
         )  # fmt: skip
     if refuses_reads(pair.slave):
+        stuck = ", and for ever if it sends them to its slave" if is_on(pair.master, "slaveReadEnable") else ""
         yield Advice(
-            "slave: set slaveReadEnable=true (now false)", "that consumers stop while the master is away",
+            "slave: set slaveReadEnable=true (now false)", f"that consumers stop while the master is away{stuck}",
             "that consumers can read from a slave that lags", {"slave.slaveReadEnable": "true"},
         )  # fmt: skip
 

@@ -166,6 +166,15 @@ def test_a_change_is_recommended_to_files_that_need_it_and_followed_it_is_not_re
     assert not any(change in each for each in changes(asked(tmp_path, *files.values(), target=f"rocketmq@{release}")))
 
 
+@pytest.mark.parametrize("suggests", [True, False])
+def test_consumers_may_wait_for_ever_if_the_master_sends_them_to_a_slave_that_serves_none(
+    suggests: bool, tmp_path: Path
+) -> None:
+    master = f"{GOOD}slaveReadEnable={str(suggests).lower()}\n"
+    (own,) = asked(tmp_path, master, SLAVE_CONF, target="rocketmq@5.5.0")["changes"]
+    assert ("for ever" in own["avoids"]) is suggests
+
+
 def test_an_upgrade_is_recommended_where_a_failed_flush_is_acknowledged(tmp_path: Path) -> None:
     assert "upgrade RocketMQ 5.3.3 to 5.5.0" in changes(asked(tmp_path, GOOD, READS, "rocketmq@5.3.3"))
     assert changes(asked(tmp_path, GOOD, READS, "rocketmq@5.5.0")) == []
