@@ -331,18 +331,14 @@ def _nodes(target: Target | None) -> tuple[NodePlan, ...]:
     return () if target is None or plan is None else plan(target.settings({})).nodes
 
 
-def abilities(target: Target | None, simulated: bool = False) -> tuple[type, ...]:
-    """Abilities of a target's drivers, plus those of a ``simulated`` lab; without a target, those of any registered
-    one.
-    """
-    if target is None:
-        return _any_abilities(simulated)
-    return (*getattr(target, "abilities", ()), *(getattr(target, "simulated_abilities", ()) if simulated else ()))
+def abilities(target: Target | None) -> tuple[type, ...]:
+    """Abilities of a target's drivers; without a target, those of any registered one."""
+    return _any_abilities() if target is None else tuple(getattr(target, "abilities", ()))
 
 
 @cache
-def _any_abilities(simulated: bool) -> tuple[type, ...]:
-    found = (abilities(resolve.target(name), simulated) for name in registry.names("targets"))
+def _any_abilities() -> tuple[type, ...]:
+    found = (abilities(resolve.target(name)) for name in registry.names("targets"))
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 

@@ -20,11 +20,13 @@ from .consumers import Consumers
 from .inspection import Inspection
 from .machines import Machines
 from .other_sends import OtherSends
+from .producers import Producers
 from .programs import placed, shown
 from .provision import TOPIC
 from .readings import TracedReadings
 from .recreating import Recreating
 from .rogue_peers import RoguePeers
+from .transactions import Transactions
 
 if TYPE_CHECKING:
     from ..targets.reference import ReferenceTarget
@@ -42,7 +44,7 @@ TABLES_WAYS = frozenset((*topology.META_LINKS, *topology.FAST_LINKS, *topology.N
 class RocketMQDriver(Driver):
     """Clients and consumers run in this process, on the same loop as the taps."""
 
-    parts: tuple[Clients, OtherSends, Recreating, Consumers, RoguePeers]
+    parts: tuple[Clients, OtherSends, Recreating, Producers, Consumers, Transactions, RoguePeers]
     clients: Clients
 
     def __init__(self, target: ReferenceTarget | RocketMQTarget, world: World) -> None:
@@ -67,8 +69,14 @@ class RocketMQDriver(Driver):
         self.consumers = Consumers(self.clients, self.machines.machine, build, names, fixed)
         ends = world.evidence.log_ends
         others = OtherSends(self.clients, self.configs[topology.MASTER], lambda: ends.get(topology.MASTER, 0))
-        rogue_peers = RoguePeers(world, self.machines.machine)
-        self.parts = (self.clients, others, Recreating(self.clients, keeps_queues=False), self.consumers, rogue_peers)
+        producers = Producers(
+            self.clients, self.machines.machine, target.producer_class(), names, send_timeout_ms(settings),
+            self.configs[topology.MASTER].brokerName,
+        )  # fmt: skip
+        self.parts = (
+            self.clients, others, Recreating(self.clients, keeps_queues=False), producers, self.consumers,
+            Transactions(self.clients), RoguePeers(world, self.machines.machine),
+        )  # fmt: skip
 
     def config(self, node: str) -> str | None:
         if node not in self.configs:

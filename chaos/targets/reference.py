@@ -16,7 +16,7 @@ from ...harness.event_types import store
 from ...harness.history import own_kinds
 from ...harness.judging import deviations
 from ...harness.rocketmq import topology
-from ...harness.rocketmq.ports import ABILITIES, SIMULATED
+from ...harness.rocketmq.ports import ABILITIES
 from ...harness.trials.schedule import Args, Scalar, as_text
 from ...reference.client.consumer import Consumer
 from ...reference.client.producer import Producer
@@ -185,10 +185,6 @@ class ReferenceTarget(NamedTuple):
     @property
     def abilities(self) -> tuple[type, ...]:
         return ABILITIES
-
-    @property
-    def simulated_abilities(self) -> tuple[type, ...]:
-        return SIMULATED
 
     def programs(self, settings: Args) -> Mapping[str, str]:
         line = settings.get("rocketmqVersion", BrokerConfig.rocketmqVersion)

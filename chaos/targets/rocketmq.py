@@ -27,6 +27,7 @@ from ...harness.rocketmq import topology
 from ...harness.rocketmq.ports import ABILITIES
 from ...harness.trials.schedule import Args
 from ...reference.client.consumer import Consumer
+from ...reference.client.producer import Producer
 from ...reference.core.config import BrokerConfig
 from ...reference.core.versions import VERSIONS as LINES
 from .. import tools
@@ -59,9 +60,9 @@ BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"
 """Ranges of releases, oldest first, and the line whose behaviour is known."""
 UNUSED = {"haMasterAddress": ">=5", "haListenPort": ">=5, <5.1.1"}
 """Settings that brokers of these releases must not get from the lab."""
-SIMULATED = frozenset(("try", "decide", "conversation", "left", "routed"))
-"""Observable only with simulated clients: tries and ends of transactions, whose operations real-time labs lack,
-conversations, which would change a real broker, reads before a node continues, and a name server's topics.
+SIMULATED = frozenset(("conversation", "left", "routed"))
+"""Observable only in the simulation: conversations, which would change a real broker, reads before a node continues,
+and a name server's topics.
 """
 UNTRACED = frozenset(("commit", "flush"))
 """Observable only by a broker's own trace."""
@@ -257,6 +258,9 @@ class RocketMQTarget(NamedTuple):
 
     def consumer_class(self) -> type[Consumer]:
         return Consumer
+
+    def producer_class(self) -> type[Producer]:
+        return Producer
 
 
 def _version(program: str) -> str:

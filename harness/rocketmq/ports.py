@@ -180,9 +180,7 @@ class CanSelect(Protocol):
 
 
 ABILITIES = (
-    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanSelect, CanConsume, CanAdminister, CanRecreate, CanImpersonate,
-    CanIntrude, CanImpersonateMaster,
+    CanSend, CanPull, CanSendTo, CanSendOtherwise, CanProduce, CanTransact, CanSelect, CanConsume, CanFailConsume,
+    CanReset, CanAdminister, CanRecreate, CanImpersonate, CanIntrude, CanImpersonateMaster,
 )  # fmt: skip
 """Abilities of a RocketMQ pair's clients and rogue peers, in every lab."""
-SIMULATED = (CanProduce, CanFailConsume, CanReset, CanTransact)
-"""Their further abilities in a simulated trial."""

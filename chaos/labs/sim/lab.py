@@ -23,7 +23,7 @@ class SimLab:
         return observed(target)
 
     def parts(self, target: Target | None) -> tuple[type, ...]:
-        return (SimSession, LinkFaults, NodeFaults, *abilities(target, simulated=True))
+        return (SimSession, LinkFaults, NodeFaults, *abilities(target))
 
     def open(self, target: Target, settings: Args, seed: str) -> SimSession:
         """A new trial; the same arguments give the same history, byte for byte."""
