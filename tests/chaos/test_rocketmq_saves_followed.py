@@ -85,6 +85,23 @@ def test_a_folder_that_comes_later_is_watched_from_then_on(tmp_path: Path) -> No
     assert tables(it) == ["topics"]
 
 
+def test_a_save_while_the_watch_begins_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "config"
+    it = follower(folder)
+    folder.mkdir()
+    saved_as_4_9(folder, "delayOffset.json")
+    watch = it._watch
+
+    def watches_and_is_late() -> bool:
+        done = watch()
+        saved_as_4_9(folder, "topics.json")
+        return done
+
+    monkeypatch.setattr(it, "_watch", watches_and_is_late)
+    assert tables(it) == ["delays", "topics"]
+    assert tables(it) == []
+
+
 def test_a_kernel_that_does_not_tell_is_the_labs_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saves, "_libc", SimpleNamespace(inotify_init1=lambda _: -1))
     with pytest.raises(LabError, match=r"raise fs\.inotify\.max_user_instances"):

@@ -50,12 +50,15 @@ class SavesFollower:
 
     def poll(self) -> list[Save]:
         absent, self._polled = self._polled, time.monotonic_ns()
+        before = list[str]()
         if not self._is_watched:
             self._is_watched = self._watch()
-            names = sorted(each for each in TABLES if (self.folder / each).exists()) if self._is_watched else []
-            return sorted((self._saved_at(name, absent), TABLES[name]) for name in names)
+            before = [each for each in TABLES if (self.folder / each).exists()] if self._is_watched else []
+        # A save since the watch began is in its queue, and perhaps among these files.
+        names = list(self._names())
+        names = [each for each in before if each not in names] + names
         found, dated = list[Save](), set[str]()
-        for name in reversed(list(self._names())):
+        for name in reversed(names):
             # A table's last save comes first here.
             found.append((absent if name in dated else self._saved_at(name, absent), TABLES[name]))
             dated.add(name)
