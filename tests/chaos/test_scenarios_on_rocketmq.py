@@ -22,7 +22,7 @@ IN_THE_WAY = {
     "dispatch-lags-over-kill": "fault",
     "master-power-sync-flush": "fault", "retention-outruns-slave": "fault", "slave-power-loss": "fault",
     "image-replaced": "ability", "memory-limit": "ability", "network-disconnect": "ability",
-    "queue-without-room": "ability", "retry-queues": "ability",
+    "queue-without-room": "ability",
 }  # fmt: skip
 
 

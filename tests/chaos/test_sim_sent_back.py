@@ -13,10 +13,9 @@ from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
 from pairproof.harness.rocketmq.operations.scope import FALTERING
-from pairproof.harness.rocketmq.ports import CanFailConsume
 from pairproof.harness.rocketmq.template import advance, fault, heal, join, leave, send
 from pairproof.harness.texts.content import payload
-from pairproof.harness.trials import abilities, resolve
+from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 
@@ -91,10 +90,9 @@ def test_a_master_that_is_away_gets_its_messages_back_later() -> None:
     assert not broken and (f"%RETRY%g{FALTERING}/0", 1) in came(events, "m0")
 
 
-def test_other_consumers_do_not_join_that_group_and_only_a_simulation_has_it() -> None:
+def test_other_consumers_do_not_join_that_group() -> None:
     with pytest.raises(UsageError, match="is for fail_consume"):
         played(join(FALTERING, 0))
-    assert abilities.can(LAB, CanFailConsume) and not abilities.can(resolve.lab("process"), CanFailConsume)
 
 
 # The last needs a broker that does not take a message back.

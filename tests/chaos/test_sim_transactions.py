@@ -10,10 +10,9 @@ from pairproof.chaos.mutants.mutant import seeded_in
 from pairproof.harness.errors import UsageError
 from pairproof.harness.history import MS, Event
 from pairproof.harness.judging.verdict import Verdict
-from pairproof.harness.rocketmq.ports import CanTransact
 from pairproof.harness.rocketmq.template import advance, fault, heal, join
 from pairproof.harness.texts.content import payload
-from pairproof.harness.trials import abilities, resolve
+from pairproof.harness.trials import resolve
 from pairproof.harness.trials.interpreter import run_trial
 from pairproof.harness.trials.schedule import Op, Schedule
 from pairproof.harness.trials.schedule_json import from_json
@@ -81,10 +80,9 @@ def test_a_master_that_is_killed_meanwhile_commits_what_it_still_has() -> None:
     assert not broken and len(held(events, REAL)) == 1
 
 
-def test_an_end_of_another_kind_is_refused_and_only_a_simulation_has_them() -> None:
+def test_an_end_of_another_kind_is_refused() -> None:
     with pytest.raises(UsageError, match="commit, rollback, never"):
         from_json(Schedule({}, "seed", (transact("perhaps"),)).to_json())
-    assert abilities.can(LAB, CanTransact) and not abilities.can(resolve.lab("process"), CanTransact)
 
 
 SHOWS = (join(0, 0), advance(1_000), transact(), transact("rollback"), transact("rollback"), advance(3_000))
