@@ -97,6 +97,18 @@ def lost_power(events: Sequence[Event], violation: Violation) -> bool:
     return known.nodes.lost_power(node)
 
 
+def stopped_before_power_loss(events: Sequence[Event], violation: Violation) -> bool:
+    """A master was stopped in order, and its machine lost power at some time after that."""
+    stopped = False
+    for each in events:
+        if each.seq > violation.seq:
+            break
+        if each.node == MASTER and each.kind == "crash" and each.f == "machine" and stopped:
+            return True
+        stopped = stopped or (each.node == MASTER and each.kind == "stop")
+    return False
+
+
 def _concerned(events: Sequence[Event], violation: Violation) -> tuple[str, Known]:
     node = next((each.node for each in events if each.seq == violation.seq), None)
     return node or "", before(events, violation.seq, "start", "crash", "stop")
@@ -152,4 +164,5 @@ CIRCUMSTANCES = {
     "slave-changed": slave_changed,
     "just-started": just_started,
     "lost-power": lost_power,
+    "stopped-before-power-loss": stopped_before_power_loss,
 }

@@ -15,6 +15,7 @@ from pairproof.harness.judging.deviations import Deviation
 from pairproof.harness.judging.disturbances import STALLED
 from pairproof.harness.judging.law import Violation
 from pairproof.harness.judging.verdict import Verdict
+from pairproof.harness.rocketmq import circumstances
 from pairproof.harness.rocketmq.laws.questions.query_statistics import QueryStatistics
 from pairproof.harness.rocketmq.testing import pair
 from pairproof.harness.testing import judged
@@ -114,6 +115,22 @@ def test_a_flush_that_failed_is_known_whichever_machines_lost_power(lost: str, k
     assert bool(shows.text.search(said)) == known
 
 
+@pytest.mark.parametrize(("ends", "how", "known"), [
+    ("stop", "machine", True), ("stop", "process", False), (None, "machine", False),
+])  # fmt: skip
+def test_keys_are_lost_after_an_orderly_stop_and_a_power_loss_only(ends: str | None, how: str, known: bool) -> None:
+    history = pair()
+    if ends:
+        history.add(ends, node="master").add("start", node="master", lo=0, hi=0)
+    history.add("crash", node="master", f=how).add("start", node="master", lo=0, hi=0)
+    history.add("ok", node="master", op=1, f="send")
+    missing = Violation(
+        history.events[-1].seq, history.events[-1].t, "master, asked for m0, answers without the message at 0"
+    )
+    (sign,) = deviations.every()["index-unflushed"].signs
+    assert sign.text.search(missing.text) and circumstances.stopped_before_power_loss(history.events, missing) is known
+
+
 def test_every_deviation_names_mutants_that_there_are() -> None:
     assert {name for each in deviations.every().values() for name in each.models} <= set(catalogue())
 
@@ -123,8 +140,8 @@ def test_versions_differ_in_what_is_known_of_them() -> None:
     real = {each.id for each in deviations.of(resolve.target("rocketmq-4.9.7"))}
     assert real == old
     assert old - new == {
-        "bare-connection-counts", "failed-flush-acknowledged", "first-report-believed", "silent-master-kept",
-        "torn-backup-refused",
+        "bare-connection-counts", "failed-flush-acknowledged", "first-report-believed", "index-unflushed",
+        "silent-master-kept", "torn-backup-refused",
     }  # fmt: skip
     assert new - old == {
         "delete-topic-fails",
