@@ -89,6 +89,8 @@ EXCUSES = (
     ModelMutant("a table is what was committed last", Register, "possible_since", _settled),
     ModelMutant("no call reaches the next incarnation", Possible, "_outlive", _forgets_pending),
     ModelMutant("a sync brings a slave nothing", Register, "copy", _nothing),
+    ModelMutant("a store brings no progress", Register, "inherit", _nothing),
+    ModelMutant("every slave serves reads", Consumption, "may_be_refused", _always(False)),
     ModelMutant("the name server always knows a broker", Naming, "knows", _always(True)),
     ModelMutant("no fault touches anything", Disturbances, "is_undisturbed", _always(True)),
     ModelMutant("no fault was here", Disturbances, "is_unaffected", _always(True)),
@@ -127,6 +129,26 @@ RARE = {
             Op("fault", {"name": "jitter", "link": "client-master", "direction": "up", "ms": 200, "jitter": 200}),
             Op("recreate", {"what": "topic", "number": 0, "steps": 1, "node": MASTER, "used": True}),
             Op("advance", {"ms": 3_100}), PULL,
+        ),
+    ),
+    "Register.inherit": Schedule(
+        {"lab.nameServer": 1, "lab.slaves": 2, "slave.haSendHeartbeatInterval": 500},
+        "own-66/31/505",
+        (
+            Op("join", {"group": 0, "consumer": 0}), Op("advance", {"ms": 3_100}),
+            Op("fault", {"name": "promotion", "node": "slave2", "rejoin": "wiped"}),
+            Op("fault", {"name": "kill", "node": MASTER}), Op("advance", {"ms": 3_100}),
+        ),
+    ),
+    "Consumption.may_be_refused": Schedule(
+        {
+            "lab.nameServer": 1, "slaveReadEnable": True,
+            "slave.slaveReadEnable": False, "slave.rocketmqVersion": "5.5.0",
+        },
+        "own-66/37/234",
+        (
+            Op("group", {"group": 0, "slowly": 1, "broker": 1, "node": MASTER}),
+            Op("join", {"group": 0, "consumer": 0}), Op("advance", {"ms": 20}),
         ),
     ),
 }  # fmt: skip
