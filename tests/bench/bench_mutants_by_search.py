@@ -29,7 +29,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve()
 LAB, REFERENCE = "sim", "reference"
-SEARCHES = ("sweep", "truncation", "cluster", "swarm", "fault-pairs", "machine")
+SEARCHES = ("moments", "sweep", "truncation", "cluster", "swarm", "fault-pairs", "machine")
 LISTED = 1_500
 """Schedules of an enumerated search that are kept: more than any mutant plays in its seconds."""
 STEP = 5
