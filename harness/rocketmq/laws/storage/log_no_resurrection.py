@@ -13,12 +13,15 @@ Source: the design; CommitLog.recoverAbnormally moves positions only, and leaves
 """
 
 from ....event_types.client import Deliver
-from ....event_types.node import Wipe
 from ....judging.law import DURABILITY, EVERY
-from ...contract import LIED
+from ...contract import EXPIRE, POOL
 from ...event_types.log import Append, Audit, Cut, Record
 from ...known.circumstances import EARLIER_INCARNATION
+from ...known.nodes import MACHINE, PROCESS
 from ...law import Law
+
+KEEP = {PROCESS, MACHINE, POOL, EXPIRE}
+"""Events of a store that do not undo a truncation."""
 
 
 class LogNoResurrection(Law):
@@ -35,8 +38,7 @@ class LogNoResurrection(Law):
     def _truncated(self, node: str | None) -> dict[tuple[int, str | None], int]:
         if not node or not self.cut.get(node):
             return {}
-        has_lied = LIED in self.known.stores.of(node, self.happened[node])
-        return {} if has_lied else self.cut[node]
+        return self.cut[node] if self.known.stores.of(node, self.happened[node]) <= KEEP else {}
 
     def on_cut(self, event: Cut) -> None:
         gone = (each for each in self.known.logs.puts if each.message and event.new_end < each.hi <= event.old_end)
@@ -48,9 +50,6 @@ class LogNoResurrection(Law):
         # An empty slave's copy may start anywhere.
         if cut and self.known.logs.ends.get(event.node, 0) in (0, event.lo):
             self.cut[event.node] = {which: end for which, end in cut.items() if end > event.hi}
-
-    def on_wipe(self, event: Wipe) -> None:
-        self.cut.pop(event.node, None)
 
     def on_deliver(self, event: Deliver) -> None:
         if self._truncated(event.node) and not self.abstains(event, EARLIER_INCARNATION):
