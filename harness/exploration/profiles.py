@@ -46,9 +46,9 @@ PROFILES: dict[str, Profile] = {
         Profile(
             QUICK,
             30,
-            {"moments": 0.05, "sweep": 0.25, "truncation": 0.17, "cluster": 0.15, "swarm": 0.25, "machine": 0.13},
+            {"moments": 0.05, "sweep": 0.15, "truncation": 0.05, "cluster": 0.5, "swarm": 0.2, "machine": 0.05},
             400,
-            "a first verdict in seconds; every truncation point, most of the sweep, samples of the three others",
+            "a first verdict in seconds; mostly cluster trials, and samples of the other searches",
         ),
         Profile(
             CI,
@@ -61,7 +61,7 @@ PROFILES: dict[str, Profile] = {
         Profile(
             "deep",
             1_200,
-            {"moments": 0.02, "sweep": 0.11, "truncation": 0.04, "cluster": 0.25, "swarm": 0.43, "machine": 0.15},
+            {"moments": 0.02, "sweep": 0.11, "truncation": 0.04, "cluster": 0.45, "swarm": 0.28, "machine": 0.1},
             20_000,
             "all of the enumerated searches, then the three others for the rest of twenty minutes",
         ),

@@ -128,8 +128,8 @@ def test_searches_share_the_seconds_that_the_clock_tells(no_corpus: None) -> Non
         if origin in ("moments", "sweep", "truncation", "cluster", "swarm")
     }
     assert (
-        shares == {"moments": 5, "sweep": 25, "truncation": 17, "cluster": 15, "swarm": 25}
-        and summary.by_origin["machine"] >= 13
+        shares == {"moments": 5, "sweep": 15, "truncation": 5, "cluster": 50, "swarm": 20}
+        and summary.by_origin["machine"] >= 5
     )
     assert summary.seconds == summary.trials
 

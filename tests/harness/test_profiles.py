@@ -69,7 +69,7 @@ def test_time_that_a_search_leaves_over_goes_to_the_next() -> None:
     # No search took any time, so the last one is offered all of it.
     assert (
         set(given) == SEARCHES
-        and given["sweep"] == pytest.approx(1_000 * 0.25 / 0.95)
+        and given["sweep"] == pytest.approx(1_000 * 0.15 / 0.95)
         and given["machine"] == pytest.approx(1_000)
     )
     assert budget.allowance("machine", 0, lambda: 400.0).until == pytest.approx(1_000)
@@ -84,7 +84,7 @@ def test_trials_that_a_search_leaves_over_go_to_the_next_and_none_are_lost() -> 
         # The second search had only half as much to do.
         spent += allowed // 2 if origin == "truncation" else allowed
     assert spent == 1_000
-    assert budget.allowance("sweep", 0, lambda: 0.0).trials == 264
+    assert budget.allowance("sweep", 0, lambda: 0.0).trials == 158
 
 
 def test_an_allowance_in_time_allows_one_trial_however_late_it_is() -> None:
@@ -96,5 +96,5 @@ def test_trials_within_a_time_end_with_whichever_bound_comes_first() -> None:
     budget = Budget.of(profile("quick"), SIM, seconds=5, trials=100)
     assert (budget.demanded, budget.words) == (100, "the clock or the number of trials")
     early, late = (budget.allowance("sweep", 0, lambda now=now: now) for now in (1.0, 6.0))
-    assert [early.begin(50), late.begin(1), late.begin(1)] == [27, 1, 0]
+    assert [early.begin(50), late.begin(1), late.begin(1)] == [16, 1, 0]
     assert Budget.of(profile("quick"), SIM, trials=100).demanded is None
