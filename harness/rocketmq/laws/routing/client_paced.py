@@ -9,7 +9,8 @@ Checks:
   is requested sooner only after a failed call, and then not within 3 s, or while a route or its master is missing.
   After a name server without an answer, the next one is asked at once.
 - A consumer that shares queues requests its group's members when its first heartbeats are answered, then every 20 s, 3
-  s after a failed request, and within a second of a change notification; never twice within a second.
+  s after a failed request, and within a second of a change notification; never twice within a second, and within 3 s
+  only after a failed call, a change notification, a new topic, or a queue that it took, gave up or locked.
 - No such request is in flight for longer than 3 s, or given up sooner.
 - A consumer that leaves says goodbye to every broker of its routes.
 - A message that could not be sent back (``back``) is sent back again 5 s later, not sooner.
@@ -32,7 +33,7 @@ from ....event_types.client import Assign, Consumer, Fail, Info
 from ....event_types.machine import Lab, Mark
 from ....history import MS, Event
 from ....judging.law import CONVENTION, EVERY, only
-from ...event_types.groups import Ask, Back
+from ...event_types.groups import Ask, Back, Lock
 from ...law import Law
 from ...topology import OTHER, masters_of
 
@@ -78,6 +79,8 @@ class Client:
         self.changed_at: int | None = None
         """Time of the last change notification, ns: it wakes up a second later."""
         self.members_at: int | None = None
+        self.moved = -1
+        """When it last had a reason to share the queues anew, ns: a topic, a queue or a lock."""
         self.polled: dict[str, int] = {}
         """By topic: its last regular route request, ns."""
         self.asked: dict[str, int] = {}
@@ -159,6 +162,12 @@ class ClientPaced(Law):
         """Its next owner, perhaps the same client, consumes the queue's messages again."""
         for message in [each for each in self.not_sent_back if each[:2] == (event.process, event.queue)]:
             del self.not_sent_back[message]
+        self.on_lock(event)
+
+    def on_lock(self, event: Assign | Lock) -> None:
+        client = self.clients.get(event.process)
+        if client is not None:
+            client.moved = event.t
 
     def on_fail(self, event: Fail | Info) -> None:
         client = self.clients.get(event.process)
@@ -210,7 +219,9 @@ class ClientPaced(Law):
     def _members(self, client: Client, event: Ask) -> None:
         last = client.members_at
         self._met(client, MEMBERS, event, "asks for its group's members")
-        if last is not None and self.known.instant_ns < event.t - last < REST_NS - self._slack:
+        has_reason = last is None or max(client.moved, client.failed, client.changed_at or -1) >= last
+        rest = REST_NS if has_reason else RETRY_NS
+        if last is not None and self.known.instant_ns < event.t - last < rest - self._slack:
             self._soon(event, f"asks for its group's members {(event.t - last) // MS} ms after it last did", last)
         client.members_at = event.t
         client.expects(MEMBERS, event.t, event.t + MEMBERS_NS)
@@ -299,6 +310,7 @@ class ClientPaced(Law):
     def _answered_route(self, client: Client, event: Ask) -> None:
         topic = event.topic or ""
         if event.status == "answered":
+            client.moved = client.moved if topic in client.routes else event.t
             client.routes.pop(topic, None)
             client.routes[topic] = json.loads(event.detail or "{}")
             self.masters |= client.masters()

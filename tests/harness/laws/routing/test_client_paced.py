@@ -57,6 +57,18 @@ def test_members_are_asked_for_when_the_group_has_changed() -> None:
     assert_holds(ClientPaced, joined("broadcasting").told().after(9_000))
 
 
+def test_members_are_asked_for_sooner_only_with_a_reason() -> None:
+    rested = joined().members(ms=999)
+    assert_broken(ClientPaced, rested.members(ms=2_000), "asks for its group's members 2001 ms after it last did")
+    rested = joined().members(ms=999)
+    assert_holds(ClientPaced, rested.told().members(ms=1_000))
+    assert_holds(ClientPaced, joined().members(ms=999).members(ms=3_000))
+    rested = joined().members(ms=999).after(1_000)
+    columns = {"process": 1, "group": G, "node": "master"}
+    rested.add("assign", queue="T/0", status="off", value=0, **columns)
+    assert_holds(ClientPaced, rested.members(ms=1_000))
+
+
 def test_a_change_before_the_first_answered_heartbeats_takes_effect_a_second_later() -> None:
     def coming(changes: bool, ms: float) -> Story:
         history = Story()
