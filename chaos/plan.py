@@ -279,6 +279,10 @@ class LinkPlan(NamedTuple):
     """Socket buffer size in bytes; 0: the system's default."""
     beside: tuple[str, int] | None = None
     """Another link, and the distance of this near port above that one's."""
+    leads: Mapping[str, str] = NOTHING
+    """Other links whose near addresses replace their far addresses in what this link's server answers. By link: the
+    host of the far address; empty: the node's own.
+    """
 
 
 class Plan(NamedTuple):

@@ -17,13 +17,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from pairproof.chaos.rocketmq.proxied_names import name_server
 from pairproof.harness.rocketmq import topology
 from pairproof.reference.core.namesrv import NameServer
+from pairproof.reference.core.requests import Request
 from pairproof.reference.errors import EXIT_FAILED, EXIT_USAGE, BrokerError, exit_code
+from pairproof.reference.ports import Conn, Effects
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.disk import RealDisk
 from pairproof.reference.shell.log import Log
@@ -109,13 +111,38 @@ def run_names(clients: Mapping[str, str]) -> None:
             bind=EVERYWHERE,
             ports=[(port, asker) for asker, port in ports.items()],
             limits=Limits(idle_s=given.idle_s),
-            build=name_server(NameServer, views(found, clients)),
+            build=partial(HandsOutProxies, views(found, clients)),
             started=lambda: f"name server listens on {EVERYWHERE}, a port for each asker: {ports}",
             stopped=lambda: "stopped",
             ignored=given.ignored,
         ),
         Log(),
     )
+
+
+class HandsOutProxies(NameServer):
+    """Answers by ``views``: by asker, registered addresses and their replacements. Others get the registered ones."""
+
+    def __init__(self, views: Mapping[str, Mapping[str, str]], io: Effects) -> None:
+        super().__init__(io)
+        self.views = views
+        self._askers: dict[Conn, str] = {}
+
+    def on_accepted(self, conn: Conn, port: str) -> None:
+        self._askers[conn] = port
+        super().on_accepted(conn, port)
+
+    def on_closed(self, conn: Conn) -> None:
+        self._askers.pop(conn, None)
+        super().on_closed(conn)
+
+    def _answer(self, request: Request, values: Mapping[str, Any] | None = None, body: bytes = b"") -> None:
+        view = self.views.get(self._askers.get(request.conn, ""), {})
+        told = {key: view.get(str(value), value) for key, value in (values or {}).items()}
+        # In JSON an address is a whole string.
+        for real, proxied in view.items():
+            body = body.replace(f'"{real}"'.encode(), f'"{proxied}"'.encode())
+        super()._answer(request, told, body)
 
 
 def program(arguments: list[str]) -> Callable[[], None] | str:

@@ -13,13 +13,10 @@ from typing import Any
 
 from ..labs.real.taps import StraightDoor
 from ..labs.real.wires import Forwarder, Wire
+from ..observers.changed_frames import JSON_HEADER, ChangedFrames
 from ..plan import Address
-from .forwarders import LENGTH, MAX_FRAME
 
 KEY = "haServerAddr"
-JSON_HEADER = 0
-SIZE_BITS = 24
-"""The bits of a header's length; the byte above has the header's encoding."""
 
 Named = Callable[[str | None], None]
 """Called with the address in the name server's answer; None if its answer cannot be changed."""
@@ -44,40 +41,13 @@ class NamesWire(Wire):
         super().data_received(self.answers.feed(data))
 
 
-class Answers:
-    """Bytes of a name server, changed for the slave. Holds at most one frame between feeds."""
+class Answers(ChangedFrames):
+    """Bytes of a name server, changed for the slave."""
 
     def __init__(self, address: str, named: Named) -> None:
+        super().__init__(lambda head, body, form: (self._named(head, form) if KEY.encode() in head else head, body))
         self.address = address
         self.named = named
-        self._held = bytearray()
-        self._is_read = True
-
-    def feed(self, data: bytes) -> bytes:
-        held, heard = self._held, bytearray()
-        held += data
-        while self._is_read and len(held) >= LENGTH:
-            end = LENGTH + int.from_bytes(held[:LENGTH], "big")
-            if not 2 * LENGTH <= end <= MAX_FRAME:
-                self._is_read = False
-            elif len(held) < end:
-                return bytes(heard)
-            else:
-                heard += self._frame(bytes(held[LENGTH:end]))
-                del held[:end]
-        if not self._is_read:
-            heard += held
-            held.clear()
-        return bytes(heard)
-
-    def _frame(self, frame: bytes) -> bytes:
-        mixed = int.from_bytes(frame[:LENGTH], "big")
-        end = LENGTH + (mixed & (1 << SIZE_BITS) - 1)
-        head, body = frame[LENGTH:end], frame[end:]
-        if KEY.encode() in head:
-            head = self._named(head, mixed >> SIZE_BITS)
-        length = (LENGTH + len(head) + len(body)).to_bytes(LENGTH, "big")
-        return length + (mixed >> SIZE_BITS << SIZE_BITS | len(head)).to_bytes(LENGTH, "big") + head + body
 
     def _named(self, head: bytes, form: int) -> bytes:
         try:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 
 from ..labs.real.wires import Forwarder
+from ..observers.changed_frames import ChangedFrames
 from ..observers.remoting_tap import RESPONSE, Header, RemotingTap, registered_address
+from ..plan import NOTHING
 
 REGISTER_BROKER = 103
 SUCCESS = 0
@@ -59,10 +61,22 @@ class CallsForwarder(Forwarder):
 
 
 class NamesForwarder(CallsForwarder):
-    """To the name server: registrations."""
+    """To the name server: registrations. Its client receives the addresses of the client's proxies."""
 
-    def __init__(self, who: str, note: Note) -> None:
+    def __init__(self, who: str, note: Note, replaced: Mapping[str, str] = NOTHING) -> None:
+        """``replaced``: real addresses, and those that the client receives instead."""
         super().__init__(who, note, (REGISTER_BROKER,))
+        # In JSON an address is a whole string.
+        self._replaced = {f'"{real}"'.encode(): f'"{told}"'.encode() for real, told in replaced.items()}
+        self._answers = ChangedFrames(lambda head, body, form: (self._told(head), self._told(body)))
+
+    def changed(self, data: bytes) -> bytes:
+        return self._answers.feed(data) if self._replaced else data
+
+    def _told(self, text: bytes) -> bytes:
+        for real, proxied in self._replaced.items():
+            text = text.replace(real, proxied)
+        return text
 
     def answered(self, request: Header, answer: Header) -> None:
         status = "ok" if answer.code == SUCCESS else "failed"

@@ -17,6 +17,7 @@ from typing import Any
 from ...harness.rocketmq import topology
 from ..labs.real.taps import Sink
 from ..labs.real.wires import Forwarder
+from ..plan import NOTHING
 from .calls_forwarder import NamesForwarder, TablesForwarder
 from .ha_events import HaEvents
 from .ha_forwarder import HaForwarder
@@ -35,11 +36,12 @@ class HaListener:
         self._labels = (f"{label}:{number}" for number in count(1))
         self._events = HaEvents(sink.add, sink.now, self._stored)
 
-    def forwarder(self, who: str, link: str) -> Forwarder:
+    def forwarder(self, who: str, link: str, replaced: Mapping[str, str] = NOTHING) -> Forwarder:
         if link in topology.HA_LINKS:
             return HaForwarder(who, self.sink, self._events, self._labels)
-        of_tables = link in topology.META_LINKS or link in topology.FAST_LINKS
-        return (TablesForwarder if of_tables else NamesForwarder)(who, self.sink.note)
+        if link in topology.META_LINKS or link in topology.FAST_LINKS:
+            return TablesForwarder(who, self.sink.note)
+        return NamesForwarder(who, self.sink.note, replaced)
 
     def _stored(self, node: str, lo: int, hi: int) -> bytes | None:
         root, size = self.stores[node], self.sizes[node]

@@ -260,4 +260,4 @@ class Inspection:
         return found if found is not None else Outcome("info", "timeout", None)
 
     def _names(self) -> str:
-        return str(self.world.links.address(topology.NAMES, topology.NAMES))
+        return str(self.world.links.address(topology.NAMES))

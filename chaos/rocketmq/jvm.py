@@ -1,4 +1,4 @@
-"""Starts RocketMQ's broker: the JVM's flags, its home folder, its properties file.
+"""Starts RocketMQ's broker and name server: the JVM's flags, its home folder, its properties file.
 
 Sources: BrokerStartup, MixAll, and runs of 4.9.7 and 5.5.0 under Java 17.
 """
@@ -16,11 +16,12 @@ from .. import programs
 from .install import NEEDS, program
 
 BROKER = "org.apache.rocketmq.broker.BrokerStartup"
+NAME_SERVER = "org.apache.rocketmq.namesrv.NamesrvStartup"
 LEAST_JAVA = 11
 """Older versions lack the flags below."""
 VERSION_S = 60
 READY = " boot success."
-"""A broker's output once it serves."""
+"""A program's output once it serves."""
 SIGTERM_EXIT = 143
 FLAGS = (
     "-Xms128m", "-Xmx256m", "-XX:MaxDirectMemorySize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
@@ -44,22 +45,23 @@ NOT_INHERITED = ("NAMESRV_ADDR",)
 """Environment variables: a broker without a name server would register with this one, perhaps in production."""
 
 
-def broker(jars: Path, home: Path, properties: Path, more: Sequence[str] = ()) -> list[str]:
-    """The command line of a broker, with ``more`` flags. ``home`` is its own folder, which is created."""
+def command(main: str, jars: Path, home: Path, properties: Path, more: Sequence[str] = ()) -> list[str]:
+    """The command line of a broker or name server, with ``more`` flags. ``home``: its own folder, which is created."""
     conf, temporary = home / "conf", home / "tmp"
     # 5.x unpacks RocksDB's library there (13 MB), and leaves it when killed. A container's /tmp is read-only.
     shutil.rmtree(temporary, ignore_errors=True)
     for folder in (conf, temporary):
         folder.mkdir(parents=True, exist_ok=True)
-    logging = conf / "logback_broker.xml"
-    logging.write_text(LOGBACK)
+    for name in ("broker", "namesrv"):
+        logging = conf / f"logback_{name}.xml"
+        logging.write_text(LOGBACK)
     # By default 5.x takes its configuration from its jar, and writes files.
     own = {
         "user.home": home, "rocketmq.home.dir": home, "rmq.logback.configurationFile": logging,
         "java.io.tmpdir": temporary,
     }  # fmt: skip
     given = [f"-D{key}={value}" for key, value in own.items()]
-    return [java(), *FLAGS, *given, *more, "-cp", f"{jars}/*", BROKER, "-c", str(properties)]
+    return [java(), *FLAGS, *given, *more, "-cp", f"{jars}/*", main, "-c", str(properties)]
 
 
 @cache

@@ -36,7 +36,6 @@ from ..labs.real.trace import Trace
 from ..targets.reference import TARGET, ReferenceTarget
 from .controlled_disk import ControlledDisk
 from .programs import EXIT_BUG, EXIT_LAB
-from .proxied_names import name_server
 from .traced import TraceWatcher
 
 POLL_S = 0.005
@@ -58,10 +57,6 @@ class NodeSpec(TypedDict):
     control: NotRequired[str]
     """The file of its :class:`Control`; without it disk and clock are undisturbed."""
     anywhere: NotRequired[bool]
-    asks: NotRequired[dict[str, int]]
-    """For a name server: by asker, the port to listen on instead of the file's."""
-    views: NotRequired[dict[str, dict[str, str]]]
-    """For a name server: by asker, real addresses and the addresses that this asker receives instead."""
 
 
 class NodeWatcher(TraceWatcher):
@@ -207,16 +202,15 @@ def _broker(spec: NodeSpec, trace: Trace, log: Log) -> None:
 
 def _names(spec: NodeSpec, trace: Trace, log: Log) -> None:
     found = name_settings(properties.read(Path(spec["conf"])))
-    ports = spec.get("asks") or {"main": found.port}
     nowhere = Path("/nonexistent")
     run_process(
         Process(
             disk=RealDisk(nowhere, nowhere),
             bind=found.bind,
-            ports=[(port, name) for name, port in ports.items()],
+            ports=[(found.port, "main")],
             limits=Limits(idle_s=found.idle_s),
-            build=name_server(target_of(spec["target"]).name_server_class(), spec.get("views", {})),
-            started=lambda: f"name server listens on {found.bind}, ports {', '.join(map(str, ports.values()))}",
+            build=target_of(spec["target"]).name_server_class(),
+            started=lambda: f"name server listens on {found.bind}:{found.port}",
             stopped=lambda: "stopped",
             ignored=found.ignored,
             shell=partial(NodeShell, trace, _control(spec)),

@@ -24,8 +24,6 @@ HA_ABOVE = 3
 """Where the lab's brokers listen for slaves if haListenPort is set, counted from listenPort."""
 OTHER_NAME = "broker-b"
 FAST_BELOW = 2
-ASKERS = {name: at for at, name in enumerate((CLIENT, topology.NAMES, *topology.NODES, topology.OTHER))}
-"""The name server's ports, by asker: behind proxies only the port identifies the asker."""
 LISTENER = "pairproof.chaos.rocketmq.ha_listener:HaListener"
 
 Config = Callable[[str], BrokerConfig]
@@ -49,7 +47,7 @@ def plan(settings: Args, config: Config, forms: Forms, other: Forms = lambda nod
     ]  # fmt: skip
     if has_names:
         # The name server first, so that brokers find it when they register.
-        nodes.insert(0, NodePlan(topology.NAMES, forms(topology.NAMES), {"main": 0, **ASKERS}, has_store=False))
+        nodes.insert(0, NodePlan(topology.NAMES, forms(topology.NAMES), has_store=False))
     pair = topology.nodes(topology.slaves(settings))
     sizes = {name: config(name).mappedFileSizeCommitLog for name in brokers(settings)}
     links = (*_pair_links(settings, config), *_client_links(settings, config))
@@ -93,11 +91,21 @@ def _pair_links(settings: Args, config: Config) -> list[LinkPlan]:
 
 
 def _client_links(settings: Args, config: Config) -> list[LinkPlan]:
-    found, has_names = [], topology.has_names(settings)
-    for broker in brokers(settings):
-        found.append(LinkPlan(f"client-{broker}", CLIENT, broker, addresses=(config(broker).address,)))
-        if has_names:
-            found.append(LinkPlan(f"names-{broker}", broker, topology.NAMES, broker, (NAME_SERVER,), is_overheard=True))
-    if has_names:
-        found.append(LinkPlan(topology.NAMES_CLIENT, CLIENT, topology.NAMES, CLIENT, (NAME_SERVER,)))
+    master = config(topology.MASTER)
+    found = [
+        LinkPlan(f"client-{broker}", CLIENT, broker, addresses=(config(broker).address,))
+        for broker in brokers(settings)
+    ]
+    if topology.has_names(settings):
+        leads = {CLIENT: {each.name: "" for each in found}}
+        for slave, meta, ha in zip(topology.SLAVES, topology.META_LINKS, topology.HA_LINKS, strict=True):
+            leads[slave] = {meta: "", ha: "" if master.brokerIP2 == master.brokerIP1 else master.brokerIP2}
+        for asker in (*brokers(settings), CLIENT):
+            link = topology.NAMES_CLIENT if asker == CLIENT else f"names-{asker}"
+            found.append(
+                LinkPlan(
+                    link, asker, topology.NAMES, addresses=(NAME_SERVER,), is_overheard=True,
+                    leads=leads.get(asker, {}),
+                )
+            )  # fmt: skip
     return found

@@ -18,7 +18,7 @@ from ...reference.errors import EXIT_REFUSED, EXIT_USAGE
 from ..labs.real.child import EXIT_LOST
 from ..labs.real.control import HOOKS
 from ..labs.real.trace import TraceReader
-from ..plan import CLIENT, OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
+from ..plan import OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
 from . import jvm, setters, settings
 from .agent import tool as agent
 from .install import source
@@ -81,7 +81,7 @@ class ReferenceProgram(Program):
         }  # fmt: skip
         if at.control is not None:
             spec["control"] = str(at.control)
-        return Fork(RUN, {**spec, **self._more(at)})
+        return Fork(RUN, spec)
 
     def view(self, at: Place) -> View:
         return TraceReader(_trace(at), KINDS)
@@ -102,12 +102,9 @@ class ReferenceProgram(Program):
         # Its exit status also shows whether its final writes succeeded.
         return status == self.orderly
 
-    def _more(self, at: Place) -> Mapping[str, object]:
-        return {}
-
     def _properties(self, at: Place) -> Mapping[str, object]:
         if self.config is None:
-            return {"bindAddress": at.bind}
+            return {"bindAddress": at.bind, "listenPort": at.address(at.name).port}
         config = placed(at.name, self.config, at)
         known = asdict(config).items()
         given = {key: value for key, value in known if value != _DEFAULTS[key] or (key == MEMORY and self.memory_given)}
@@ -115,23 +112,24 @@ class ReferenceProgram(Program):
         return {**told, "listenPort": config.listenPort, "bindAddress": at.bind, "storePathRootDir": at.path}
 
 
-class NameServerProgram(ReferenceProgram):
-    def __init__(self, target: str, brokers: tuple[str, ...], master: BrokerConfig) -> None:
-        super().__init__(target)
-        self.brokers = brokers
-        self.master = master
+class JavaNameServer(Program):
+    """A name server of RocketMQ, a JVM; a black box."""
 
-    def _more(self, at: Place) -> Mapping[str, object]:
-        askers = (CLIENT, *self.brokers, topology.NAMES)
-        real = {name: str(at.address(name)) for name in self.brokers}
-        views = {CLIENT: {real[name]: str(at.dials(f"client-{name}")) for name in self.brokers}}
-        for slave in (each for each in self.brokers if each in topology.SLAVES):
-            number = topology.SLAVES.index(slave)
-            views[slave] = {
-                real[topology.MASTER]: str(at.dials(topology.META_LINKS[number])),
-                placed(topology.MASTER, self.master, at).ha_address: str(at.dials(topology.HA_LINKS[number])),
-            }
-        return {"asks": {asker: at.address(topology.NAMES, asker).port for asker in askers}, "views": views}
+    ready_s = 120
+    orderly = Status("exited", jvm.SIGTERM_EXIT)
+
+    def __init__(self, which: str) -> None:
+        """``which``: a release, or the folder of an unpacked one."""
+        self.which = which
+
+    def start(self, at: Place) -> Command:
+        conf = at.folder / f"{at.name}.conf"
+        conf.write_text(f"listenPort={at.address(at.name).port}\nbindAddress={at.bind}\n")
+        jars, home = source(self.which).find(), at.folder / f"{at.name}-home"
+        return Command(jvm.command(jvm.NAME_SERVER, jars, home, conf), jvm.environment(os.environ))
+
+    def is_ready(self, at: Place) -> bool:
+        return jvm.READY in at.printed()
 
 
 class JavaProgram(Program):
@@ -163,7 +161,9 @@ class JavaProgram(Program):
         properties = settings.properties(setters.known(jars), placed(at.name, self.config, at), {**paths, **self.more})
         conf.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
         flags = agent.flags(at.control, _trace(at)) if self.has_agent and at.control is not None else []
-        return Command(jvm.broker(jars, at.folder / f"{at.name}-home", conf, flags), jvm.environment(os.environ))
+        return Command(
+            jvm.command(jvm.BROKER, jars, at.folder / f"{at.name}-home", conf, flags), jvm.environment(os.environ)
+        )
 
     def is_ready(self, at: Place) -> bool:
         return jvm.READY in at.printed()

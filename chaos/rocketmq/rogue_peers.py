@@ -13,7 +13,7 @@ from ...harness.rocketmq import topology
 from ..labs.real.links import Link
 from ..labs.real.taps import StraightDoor
 from ..labs.real.world import World
-from ..plan import Address
+from ..plan import MAIN, Address
 from .machines import Machine
 from .rogues import RogueClient, RogueMaster, RogueSlave
 
@@ -75,7 +75,7 @@ class RoguePeers:
     def intrude(self, node: str, port: str, character: str) -> RogueClientConnections:
         """See :class:`pairproof.harness.rocketmq.ports.CanIntrude`. It bypasses all proxies."""
         self.world.node(node)
-        address = self.world.links.address(node, topology.NAMES if node == topology.NAMES else port)
+        address = self.world.links.address(node, MAIN if node == topology.NAMES else port)
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if soft != resource.RLIM_INFINITY and soft < DESCRIPTORS:
             wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)

@@ -32,7 +32,7 @@ from ..rocketmq import advising, configuration, planning, questions
 from ..rocketmq.configuration import FIELDS, Given, is_of_a_side, of_side, side_of
 from ..rocketmq.defaults import completed
 from ..rocketmq.planning import HA_ABOVE, OTHER_NAME, name_servers
-from ..rocketmq.programs import NameServerProgram, ReferenceProgram, gives_memory
+from ..rocketmq.programs import ReferenceProgram, gives_memory
 from ..rocketmq.questions import Asking
 
 if TYPE_CHECKING:
@@ -216,12 +216,8 @@ class ReferenceTarget(NamedTuple):
 
     def forms(self, node: str, settings: Args) -> tuple[object, ...]:
         if node == topology.NAMES:
-            server, brokers = self.name_server_class(), planning.brokers(settings)
-            return (
-                InProcess(lambda io, watcher: server(io)),
-                NameServerProgram(self.name, brokers, self.config(topology.MASTER, settings)),
-                Image(named=self.images),
-            )
+            server = self.name_server_class()
+            return InProcess(lambda io, watcher: server(io)), ReferenceProgram(self.name), Image(named=self.images)
         build, config = self.broker_class(node), self.config(node, settings)
         program = ReferenceProgram(self.name, config, gives_memory(node, settings))
         return InProcess(lambda io, watcher: build(config, io, watcher)), program, Image(named=self.images)

@@ -3,12 +3,11 @@
 ``rocketmq@4.9.8`` is a pair of that release, ``rocketmq@/opt/rocketmq`` of the one unpacked or built there, and
 ``rocketmq@4.9.7,5.5.0`` or ``rocketmq@reference,4.9.8`` has the master's program first. ``rocketmq@4.9.7..5.5.0``
 begins as 4.9.7, and the faults ``upgrade`` and ``replace`` change a node's program to 5.5.0. ``rocketmq@4.9.8+agent``
-has the agent in its brokers. A version's jars define its settings. Its behaviour is assumed to be the nearest known
-line's (:data:`BEHAVES`).
+has the agent in its brokers. A third program is the name server's: ``rocketmq@4.9.7,5.5.0,5.5.0``. A version's jars
+define its settings. Its behaviour is assumed to be the nearest known line's (:data:`BEHAVES`).
 
 They run in labs of processes. A Java broker is a black box, so laws about its internals are not observable; clients,
-taps and stores provide the rest. The name server is the lab's own in every target, since it must hand out the proxies'
-addresses.
+taps and stores provide the rest. The name server is the reference's unless the target names one: it starts sooner.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from ..rocketmq import advising, configuration, describing, jvm, planning, quest
 from ..rocketmq.agent import tool as agent
 from ..rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
 from ..rocketmq.install import VERSIONS, Home, RocketMQ, source
-from ..rocketmq.programs import JavaProgram
+from ..rocketmq.programs import JavaNameServer, JavaProgram
 from ..rocketmq.settings import OURS
 from .reference import TARGET, ReferenceTarget, for_version
 
@@ -78,12 +77,13 @@ AGENT = "+agent"
 
 
 class RocketMQTarget(NamedTuple):
-    """``master`` and ``slave``: their programs: a release of RocketMQ, the path of an unpacked one, or ``reference``;
-    behind ``..`` the replacement.
+    """``master``, ``slave`` and ``names``, the name server: their programs: a release of RocketMQ, the path of an
+    unpacked one, or ``reference``; behind ``..`` a broker's replacement.
     """
 
     master: str
     slave: str
+    names: str = TARGET.name
     images: Mapping[str, str] = MappingProxyType({})
     """See :attr:`ReferenceTarget.images`."""
     brought: Given | None = None
@@ -101,6 +101,8 @@ class RocketMQTarget(NamedTuple):
     @property
     def name(self) -> str:
         """The registered name if there is one (``rocketmq-VERSION``, or both programs), else ``rocketmq@...``."""
+        if self.names != TARGET.name:
+            return f"{FAMILY}@{self.master},{self.slave},{self.names}{AGENT if self.has_agent else ''}"
         both = dict.fromkeys((self.master, self.slave))
         if self.has_agent:
             return f"{FAMILY}@{','.join(both)}{AGENT}"
@@ -121,6 +123,8 @@ class RocketMQTarget(NamedTuple):
         return {role: which(role) for role in (topology.MASTER, topology.SLAVES[0])}
 
     def _program(self, node: str) -> str:
+        if node == topology.NAMES:
+            return self.names
         return (self.slave if node in topology.SLAVES else self.master).partition(THEN)[0]
 
     def _other(self, node: str) -> str:
@@ -160,7 +164,7 @@ class RocketMQTarget(NamedTuple):
         return self._replace(brought=cast(Given, brought))
 
     def plan(self, settings: Args) -> Plan:
-        """In a mixed pair each node has its own forms. The name server is the reference's: it hands out proxies."""
+        """In a mixed pair each node has its own forms."""
         return planning.plan(
             settings,
             lambda node: self.config(node, settings),
@@ -169,12 +173,14 @@ class RocketMQTarget(NamedTuple):
         )
 
     def _forms(self, node: str, program: str, settings: Args) -> tuple[object, ...]:
-        if node == topology.NAMES or program == TARGET.name:
+        if program == TARGET.name:
             return TARGET.forms(node, _as(program, settings))
         mounted = [*tools.tool_folders(), *([source(program).find()] if program.startswith("/") else [])]
+        image = Image(JRE, tuple(mounted), MEMORY_MB, self.images)
+        if node == topology.NAMES:
+            return JavaNameServer(program), image
         more = {key: value for key, value in of_side(side_of(node), settings).items() if key not in FIELDS}
-        java = JavaProgram(program, TARGET.config(node, _as(program, settings)), more, self.has_agent)
-        return java, Image(JRE, tuple(mounted), MEMORY_MB, self.images)
+        return JavaProgram(program, TARGET.config(node, _as(program, settings)), more, self.has_agent), image
 
     def _versions(self, role: str) -> list[str]:
         return [version for each in self._programs(role) if (version := _version(each))]
@@ -195,10 +201,9 @@ class RocketMQTarget(NamedTuple):
         if isinstance(size, int):
             given[LOG_FILE] = max(size, int(DEFAULTS[LOG_FILE]))
         newer = next((each for each in own if LINES[nearest(each)].counts_replicas), None)
-        if newer and not given.setdefault("lab.nameServer", 1):
-            raise UsageError(
-                f"RocketMQ {newer} gets its master's address only from a name server: leave lab.nameServer=0 out"
-            )
+        why = f"RocketMQ {newer} gets its master's address only from a name server" if newer else f"{self.name} has one"
+        if (newer or self.names != TARGET.name) and not given.setdefault("lab.nameServer", 1):
+            raise UsageError(f"{why}: leave lab.nameServer=0 out")
         return TARGET.settings({**DEFAULTS, **given})
 
     def questions(self, node: str) -> questions.Asking:
@@ -217,7 +222,7 @@ class RocketMQTarget(NamedTuple):
     def programs(self, settings: Args) -> Mapping[str, str]:
         told = {
             node: TARGET.programs(settings)[node] if own == TARGET.name else describing.product(source(own).find())
-            for node in (topology.MASTER, topology.SLAVES[0])
+            for node in (topology.MASTER, topology.SLAVES[0], *([topology.NAMES] if self.names != TARGET.name else []))
             for own in (self._program(node),)
         }
         return {**told, "Java": jvm.version()}
@@ -225,7 +230,8 @@ class RocketMQTarget(NamedTuple):
     @property
     def digests(self) -> Mapping[str, str]:
         """Digests of its Java brokers' jars, by release or folder. LabError if they are missing."""
-        own = (each for role in (topology.MASTER, topology.SLAVES[0]) for each in self._programs(role))
+        roles = (topology.MASTER, topology.SLAVES[0], topology.NAMES)
+        own = (each for role in roles for each in self._programs(role))
         return {each: tools.digest(source(each).find()) for each in own if each != TARGET.name}
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
@@ -289,20 +295,21 @@ class Family:
     """RocketMQ by version, folder, or both programs, given behind ``rocketmq@``."""
 
     def target(self, which: str) -> RocketMQTarget:
-        """UsageError, with the valid forms, for anything but one or two programs."""
-        both = which.removesuffix(AGENT).split(",")
-        own = [each.split(THEN) for each in both]
+        """UsageError, with the valid forms, for anything but one to three programs."""
+        roles = which.removesuffix(AGENT).split(",")
+        own = [each.split(THEN) for each in roles]
         programs = [each for either in own for each in either]
-        if len(both) > 2 or max(map(len, own)) > 2 or set(programs) == {TARGET.name}:
+        if len(roles) > 3 or max(map(len, own)) > 2 or THEN in "".join(roles[2:]) or set(programs) == {TARGET.name}:
             raise UsageError(
-                f"{FAMILY}@{which[:80]}: name one program or two, the master's first, at least one of them RocketMQ: "
-                f"{FAMILY}@4.9.8, {FAMILY}@/path/to/home, {FAMILY}@reference,4.9.7; to upgrade: "
-                f"{FAMILY}@4.9.7..5.5.0"
+                f"{FAMILY}@{which[:80]}: name one program, or the master's, the slave's and the name server's, at "
+                f"least one of them RocketMQ: {FAMILY}@4.9.8, {FAMILY}@/path/to/home, {FAMILY}@reference,4.9.7, "
+                f"{FAMILY}@4.9.7,4.9.7,5.5.0; to upgrade: {FAMILY}@4.9.7..5.5.0"
             )
         for each in programs:
             if each != TARGET.name:
                 source(each)
-        return RocketMQTarget(both[0], both[-1], has_agent=which.endswith(AGENT))
+        master, slave, names = (*(roles * 2)[:2], TARGET.name) if len(roles) < 3 else roles
+        return RocketMQTarget(master, slave, names, has_agent=which.endswith(AGENT))
 
     def tool(self, which: str) -> RocketMQ | Home:
         return source(which)

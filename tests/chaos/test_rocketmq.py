@@ -13,7 +13,7 @@ from pairproof.chaos.labs.sim.lab import LAB as SIM
 from pairproof.chaos.plan import Program
 from pairproof.chaos.rocketmq import configuration, install
 from pairproof.chaos.rocketmq.install import JARS, V4
-from pairproof.chaos.rocketmq.programs import JavaProgram, NameServerProgram, ReferenceProgram
+from pairproof.chaos.rocketmq.programs import JavaNameServer, JavaProgram, ReferenceProgram
 from pairproof.chaos.targets import rocketmq
 from pairproof.chaos.targets.rocketmq import RocketMQTarget
 from pairproof.harness import registry
@@ -38,8 +38,22 @@ def test_a_target_says_what_both_sides_run() -> None:
     mixed = rocketmq.V4_MASTER
     plan = mixed.plan(mixed.settings({"lab.slaves": 2, "lab.nameServer": 1}))
     assert [type(plan.node(name).form(Program)) for name in ("master", "slave", "slave2", "names")] == [
-        JavaProgram, ReferenceProgram, ReferenceProgram, NameServerProgram,
+        JavaProgram, ReferenceProgram, ReferenceProgram, ReferenceProgram,
     ]  # fmt: skip
+
+
+def test_a_third_program_is_the_name_servers() -> None:
+    found = resolve.target("rocketmq@4.9.7,reference,5.5.0")
+    assert found.name == "rocketmq@4.9.7,reference,5.5.0"
+    plan = found.plan(found.settings({}))
+    assert [type(plan.node(name).form(Program)) for name in ("master", "slave", "names")] == [
+        JavaProgram, ReferenceProgram, JavaNameServer,
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match=r"has one: leave lab\.nameServer=0 out"):
+        found.settings({"lab.nameServer": 0})
+    for wrong in ("rocketmq@4.9.7,4.9.7,5.0.0..5.5.0", "rocketmq@4.9.7,4.9.7,4.9.7,4.9.7", "rocketmq@4.9.7,4.9.7,"):
+        with pytest.raises(UsageError):
+            resolve.target(wrong)
 
 
 def test_settings_that_only_the_reference_has_are_what_rocketmq_is() -> None:
@@ -117,7 +131,7 @@ def test_any_release_or_folder_is_a_target_by_name_and_so_are_two_of_them(tmp_pa
         ("rocketmq@9.9.9", "'9.9.9' is neither a RocketMQ release"),
         ("rocketmq@../x", "neither a RocketMQ release"),
         ("rocketmq@/none", r"no lib/rocketmq-broker-VERSION\.jar in that folder; name the folder of an unpacked"),
-        ("rocketmq@4.9.7,5.5.0,4.9.8", "name one program or two, the master's first"),
+        ("rocketmq@4.9.7,5.5.0,4.9.8,4.9.7", "name one program, or the master's, the slave's and the name server's"),
         ("rocketmq@reference", "at least one of them RocketMQ"),
         ("rocketmq@reference..reference", "at least one of them RocketMQ"),
         ("rocketmq@4.9.7..5.5.0..4.9.7", r"to upgrade: rocketmq@4\.9\.7\.\.5\.5\.0"),

@@ -189,5 +189,6 @@ def test_registrations_of_java_brokers_are_observed_and_their_links_are_overhear
     plan = target.plan(target.settings({"lab.nameServer": 1}))
     heard = {each.name for each in plan.links if each.is_overheard}
     assert heard == {each[0] for each in (topology.HA_LINKS, topology.META_LINKS, topology.FAST_LINKS)} | {
-        *topology.NAMES_LINKS[:2]
+        *topology.NAMES_LINKS[:2],
+        topology.NAMES_CLIENT,
     }

@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from pairproof.harness.rocketmq import topology
+from pairproof.reference.core.requests import Request
 from pairproof.reference.shell import properties
 from pairproof.reference.shell.settings import settings
+from pairproof.reference.wire.headers import RequestCode
+from pairproof.reference.wire.remoting import Command
 
 COMPOSE = Path(__file__).resolve().parents[2] / "compose"
 
@@ -56,6 +60,36 @@ def test_a_slave_is_led_to_its_own_proxies_and_a_client_to_published_ports(node:
     assert views["slave3"] == {"127.0.0.1:100": "toxiproxy:22", "127.0.0.1:101": "toxiproxy:32"}
     assert views.keys() == {"client", *topology.SLAVES}
     assert node.views(found, {})["client"] == {}
+
+
+REAL, PROXIED, OTHERS = "127.0.0.1:10911", "127.0.0.1:20001", "127.0.0.1:109110"
+
+
+class Sent:
+    """Effects of which only what leaves is looked at."""
+
+    def __init__(self) -> None:
+        self.by_conn: dict[str, bytes] = {}
+
+    def send(self, conn: str, data: bytes) -> int:
+        self.by_conn[conn] = self.by_conn.get(conn, b"") + data
+        return len(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: 0
+
+
+@pytest.mark.parametrize(("asker", "told"), [("client", PROXIED), ("slave", REAL)])
+def test_an_asker_gets_the_addresses_of_its_own_view(node: ModuleType, asker: str, told: str) -> None:
+    sent = Sent()
+    server = node.HandsOutProxies({"client": {REAL: PROXIED}}, sent)
+    server.on_accepted("conn", asker)
+    request = Request(server.peers, "conn", Command(RequestCode.REGISTER_BROKER, 1, 0, {}, b""), {})
+    server._answer(request, {"masterAddr": REAL}, f'{{"brokerAddrs":{{0:"{REAL}",1:"{OTHERS}"}}}}'.encode())
+    said = sent.by_conn["conn"]
+    assert f'0:"{told}",1:"{OTHERS}"'.encode() in said and f'"masterAddr":"{told}"'.encode() in said
+    server.on_closed("conn")
+    assert not server._askers
 
 
 def test_a_master_counts_slaves_that_come_from_one_address_apart(node: ModuleType) -> None:

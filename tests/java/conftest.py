@@ -86,7 +86,9 @@ def broker(tmp_path: Path, running: Callable[[Broker], Broker], monkeypatch: pyt
         made = Broker(tmp_path / whose, REFERENCE, **settings)
         if whose != OURS:
             try:
-                made.command = jvm.broker(JARS[whose].install(), made.folder / "home", made.folder / "conf")
+                made.command = jvm.command(
+                    jvm.BROKER, JARS[whose].install(), made.folder / "home", made.folder / "conf"
+                )
             except LabError as why:
                 pytest.fail(str(why), pytrace=False)
             made.ready = jvm.READY.strip()

@@ -38,7 +38,7 @@ def capturing(*options: str) -> Iterator[subprocess.Popen[str]]:
 def real(folder: Path, **settings: Any) -> Broker:
     """A broker of 4.9.7 that does not run yet."""
     made = Broker(folder, REFERENCE, **settings)
-    made.command = jvm.broker(JARS["4.9.7"].install(), folder / "home", folder / "conf")
+    made.command = jvm.command(jvm.BROKER, JARS["4.9.7"].install(), folder / "home", folder / "conf")
     made.ready = jvm.READY.strip()
     return made
 

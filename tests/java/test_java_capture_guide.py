@@ -52,11 +52,7 @@ class Pair:
     def __init__(self, folder: Path, version: str, running: Start) -> None:
         jars = JARS[version].install()
         self.names = NameServer(folder / "n", REFERENCE)
-        self.names.command = jvm.broker(jars, folder / "n" / "home", folder / "n" / "conf")
-        at = self.names.command.index(jvm.BROKER)
-        self.names.command[at] = "org.apache.rocketmq.namesrv.NamesrvStartup"
-        (folder / "n" / "home" / "conf" / "rmq.namesrv.logback.xml").write_text(jvm.LOGBACK)
-        (folder / "n" / "home" / "conf" / "logback_namesrv.xml").write_text(jvm.LOGBACK)
+        self.names.command = jvm.command(jvm.NAME_SERVER, jars, folder / "n" / "home", folder / "n" / "conf")
         self.names.ready = "boot success"
         common: dict[str, Any] = {"namesrvAddr": self.names.address, **OWN[version]}
         self.master = self._broker(jars, folder / "m", brokerRole="SYNC_MASTER", brokerId=0, **common)
@@ -77,7 +73,7 @@ class Pair:
 
     def _broker(self, jars: Path, folder: Path, **settings: Any) -> Broker:
         made = Broker(folder, REFERENCE, **settings)
-        made.command = jvm.broker(jars, folder / "home", folder / "conf")
+        made.command = jvm.command(jvm.BROKER, jars, folder / "home", folder / "conf")
         made.ready = jvm.READY.strip()
         return made
 

@@ -62,7 +62,7 @@ class Java:
         groups = {GROUP: {"groupName": GROUP, "consumeEnable": True, "retryQueueNums": 1, "retryMaxTimes": 16}}
         (store / "config" / "subscriptionGroup.json").write_text(json.dumps({"subscriptionGroupTable": groups}))
         jars = install.JARS[version].install()
-        self.program = Program(folder, jvm.broker(jars, folder / "home", folder / "conf"), jvm.READY)
+        self.program = Program(folder, jvm.command(jvm.BROKER, jars, folder / "home", folder / "conf"), jvm.READY)
 
 
 class Sender:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -177,8 +177,10 @@ class DockerEnvironment(Environment):
         self._nodes.append(node)
         return node
 
-    def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
-        return WatchedTap(self.watching, link, way, to)
+    def tap(
+        self, link: LinkPlan, way: LinkPorts, to: Address, replaced: Mapping[str, str], evidence: Evidence
+    ) -> LinkTap:
+        return WatchedTap(self.watching, link._replace(leads={}), way, to, replaced)
 
     def begin(self, plan: Plan, evidence: Evidence) -> None:
         """The observer writes a trace of this trial."""

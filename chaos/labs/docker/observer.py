@@ -114,11 +114,13 @@ class Observer:
         paths = {node: Path(path) for node, path in stores.items()}
         self.listener = load(listener)(TraceWriter(self.trace), paths, LABEL, notes) if listener else None
 
-    def do_start(self, link: list[Any], way: list[tuple[str, int]], to: tuple[str, int]) -> Awaitable[None]:
+    def do_start(
+        self, link: list[Any], way: list[tuple[str, int]], to: tuple[str, int], replaced: Mapping[str, str]
+    ) -> Awaitable[None]:
         plan = LinkPlan(*link)
         near, proxy, far = (Address(*each) for each in way)
         tap = self.taps[plan.name] = Tap(
-            LinkPorts(near, proxy, far), Address(*to), forwarders(plan, self.listener), plan.buffer
+            LinkPorts(near, proxy, far), Address(*to), forwarders(plan, self.listener, replaced), plan.buffer
         )
         return tap.start()
 

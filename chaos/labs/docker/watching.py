@@ -84,9 +84,11 @@ def _look(answer: Mapping[str, Any]) -> None:
 
 
 class WatchedTap:
-    def __init__(self, watching: Watching, link: LinkPlan, way: LinkPorts, to: Address) -> None:
+    def __init__(
+        self, watching: Watching, link: LinkPlan, way: LinkPorts, to: Address, replaced: Mapping[str, str]
+    ) -> None:
         self._request = watching.ask
-        self._made = {"link": link, "way": way, "to": to}
+        self._made = {"link": link, "way": way, "to": to, "replaced": replaced}
         self._name = link.name
 
     def _tap(self, value: str, *given: object) -> Any:

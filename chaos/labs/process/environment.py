@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from ....harness.errors import LabError
@@ -72,8 +73,10 @@ class ProcessEnvironment(Environment):
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
         return NodeProcess(self.supervisor, self, folder, plan, net)
 
-    def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
-        return Tap(way, to, forwarders(link, evidence.listener), link.buffer)
+    def tap(
+        self, link: LinkPlan, way: LinkPorts, to: Address, replaced: Mapping[str, str], evidence: Evidence
+    ) -> LinkTap:
+        return Tap(way, to, forwarders(link, evidence.listener, replaced), link.buffer)
 
     def check(self) -> None:
         """LabError if toxiproxy has ended or is paused for long; a short pause is a stall."""

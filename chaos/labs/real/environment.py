@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from ...plan import Address, LinkPlan, Net, NodePlan, Plan
@@ -60,7 +61,10 @@ class Environment:
     def node(self, folder: Path, plan: NodePlan, net: Net) -> RealNode:
         raise NotImplementedError
 
-    def tap(self, link: LinkPlan, way: LinkPorts, to: Address, evidence: Evidence) -> LinkTap:
+    def tap(
+        self, link: LinkPlan, way: LinkPorts, to: Address, replaced: Mapping[str, str], evidence: Evidence
+    ) -> LinkTap:
+        """``replaced``: addresses in the server's answers, and what its clients receive instead."""
         raise NotImplementedError
 
     def begin(self, plan: Plan, evidence: Evidence) -> None:

@@ -84,10 +84,15 @@ class Links:
         for node in plan.nodes:
             for port in node.ports:
                 evidence.addresses[str(self.address(node.name, port))] = node.name
+        ways = {each.name: environment.link(plan, each.name) for each in plan.links}
         for each in plan.links:
-            way, to = environment.link(plan, each.name), self.address(each.far, each.port)
+            way, to, replaced = ways[each.name], self.address(each.far, each.port), {}
+            for name, host in each.leads.items():
+                led = plan.link(name)
+                far = self.address(led.far, led.port)
+                replaced[str(far._replace(host=host or far.host))] = str(ways[name].near)
             self.by_name[each.name] = Link(
-                each.name, each.near, each.far, to, way, environment.tap(each, way, to, evidence)
+                each.name, each.near, each.far, to, way, environment.tap(each, way, to, replaced, evidence)
             )
             evidence.addresses[str(way.near)] = each.far
 

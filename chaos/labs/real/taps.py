@@ -1,8 +1,8 @@
 """Taps on links: between a client or slave and its link's proxy, and between that proxy and the server.
 
-Bytes pass unchanged, see :mod:`pairproof.chaos.labs.real.wires`. The proxy does not reveal which of its two connections
-belong together, so connections are accepted one at a time. The proxy holds, or has lost, the bytes that one tap
-received and the other has not forwarded.
+Only addresses change on the way, see :mod:`pairproof.chaos.labs.real.wires`. The proxy does not reveal which of its two
+connections belong together, so connections are accepted one at a time. The proxy holds, or has lost, the bytes that one
+tap received and the other has not forwarded.
 
 A :class:`StraightDoor` has no proxy behind it and observes both ends: rogue peers use one to reach the master, and
 ``capture`` uses one for a pair outside any lab.
@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Protocol
 
-from ...plan import Address, LinkPlan
+from ...plan import NOTHING, Address, LinkPlan
 from .addresses import LinkPorts
 from .wires import CLIENTS, FLUSHED_S, ITSELF, SERVERS, Forwarder, Wire, nothing
 
@@ -29,8 +29,10 @@ MAX_WAITING = 256
 class Listener(Protocol):
     """Receives the bytes of overheard links, see :attr:`pairproof.chaos.plan.Plan.listener`."""
 
-    def forwarder(self, who: str, link: str) -> Forwarder:
-        """The forwarder of a new connection of this link, whose client is this node or a rogue peer."""
+    def forwarder(self, who: str, link: str, replaced: Mapping[str, str] = NOTHING) -> Forwarder:
+        """The forwarder of a new connection of this link, whose client is this node or a rogue peer, and replaces these
+        addresses in the server's answers.
+        """
 
 
 class Sink(Protocol):
@@ -44,11 +46,11 @@ class Sink(Protocol):
         """Record a row now for the driver's trace reader."""
 
 
-def forwarders(link: LinkPlan, listener: Listener | None) -> Callable[[], Forwarder]:
+def forwarders(link: LinkPlan, listener: Listener | None, replaced: Mapping[str, str]) -> Callable[[], Forwarder]:
     """Makes the connections of a link."""
     if listener is None or not link.is_overheard:
         return Forwarder
-    return partial(listener.forwarder, link.near, link.name)
+    return partial(listener.forwarder, link.near, link.name, replaced)
 
 
 class Door:
@@ -144,7 +146,7 @@ class Tap(Door):
     def came(self) -> Wire:
         forwarder = self.forwarder()
         near = Wire(forwarder.client_sent, lambda wire: self._queue(forwarder), self.buffer)
-        near.gives = forwarder.client_receives
+        near.gives, near.changes = forwarder.client_receives, forwarder.changed
         near.stalls = lambda: forwarder.stalled(CLIENTS)
         near.ended = lambda how: self.over(forwarder, CLIENTS, how)
         forwarder.wires.append(near)

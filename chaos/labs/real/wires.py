@@ -1,7 +1,8 @@
 """One connection through the taps of a link: its sockets, and reports on its bytes.
 
-A wire forwards every byte unchanged, reports it first, reads no faster than the other side accepts, and holds at most
-:data:`HELD`. When one side ends, so does the other, after its pending bytes; a RST is forwarded as a RST.
+A wire forwards every byte, reports it first, lets its forwarder replace it, reads no faster than the other side
+accepts, and holds at most :data:`HELD`. When one side ends, so does the other, after its pending bytes; a RST is
+forwarded as a RST.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Wire(asyncio.Protocol):
         self.other: Wire | None = None
         self.transport: asyncio.Transport | None = None
         self.gives: Callable[[bytes], None] = nothing
+        self.changes: Callable[[bytes], bytes] = same
         self.stalls: Callable[[], None] = nobody
         self.ended: Callable[[str], None] = nothing
         self._goes = False
@@ -73,7 +75,7 @@ class Wire(asyncio.Protocol):
     def give(self, data: bytes) -> None:
         if self.transport is not None and not self.transport.is_closing():
             self.gives(data)
-            self.transport.write(data)
+            self.transport.write(self.changes(data))
 
     def pause_writing(self) -> None:
         """The peer accepts no more: stop reading for it."""
@@ -138,6 +140,10 @@ class Forwarder:
     def client_receives(self, data: bytes) -> None:
         self.down[1] += len(data)
 
+    def changed(self, data: bytes) -> bytes:
+        """The bytes that the client receives instead; it receives held ones with later ones."""
+        return data
+
     def stalled(self, side: str) -> None:
         """The tap pauses reading from this side."""
 
@@ -158,6 +164,11 @@ def reset(transport: asyncio.Transport) -> None:
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
     transport.abort()
+
+
+def same(data: bytes) -> bytes:
+    """Replaces nothing."""
+    return data
 
 
 def nothing(data: Any) -> None:

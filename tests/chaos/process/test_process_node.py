@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from lab_nodes import LabNode
-from real_brokers import DEADLINE_S, caller, connected, free_port
+from real_brokers import DEADLINE_S, caller, connected
 from real_labs import until
 
 from pairproof.chaos.labs.real.control import Control
@@ -150,13 +150,11 @@ def test_a_mutant_takes_its_node_s_place(node: MakeNode) -> None:
     assert "unknown mutant" in wrong.hear("failed")[2]
 
 
-def test_a_name_server_listens_on_a_port_for_each_asker(node: MakeNode) -> None:
+def test_a_name_server_listens_on_the_port_of_its_file(node: MakeNode) -> None:
     names = node("names", "names")
-    names.spec["asks"] = {"client": names.port, "slave": free_port()}
     names.start()
     assert names.traced("start")[0][2:] == ["empty", None, None]
-    for port in names.spec["asks"].values():
-        connected(f"127.0.0.1:{port}").__enter__().close()
+    connected(f"127.0.0.1:{names.port}").__enter__().close()
     assert names.end() == ("exited", 0)
 
 

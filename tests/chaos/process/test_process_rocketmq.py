@@ -59,12 +59,13 @@ def test_a_real_pair_keeps_the_laws_under_a_kill_of_its_master(lab: ProcessLab) 
     assert [each.effect["processes_killed"] for each in trial.faults] == [1]
 
 
+@pytest.mark.parametrize("names", ["reference", "4.9.7", "5.5.0"])
 def test_a_real_pair_registers_what_the_lab_knows_it_by_and_its_consumers_come_through_the_taps(
-    lab: ProcessLab, monkeypatch: pytest.MonkeyPatch
+    lab: ProcessLab, monkeypatch: pytest.MonkeyPatch, names: str
 ) -> None:
     monkeypatch.setattr(script, "CALLS_NS", 0)
     ops = [Op("join", {"group": 0, "consumer": 0}), *sends(4), Op("advance", {"ms": 2_000})]
-    trial = play(lab, ops, rocketmq.V4, **{"lab.nameServer": 1})
+    trial = play(lab, ops, rocketmq.V4._replace(names=names), **{"lab.nameServer": 1})
     assert not violated(trial)
     assert {"deliver-no-loss", "progress-never-ahead", "ha-address-source"} <= held(trial)
     known = [each.detail for each in trial.events if each.kind == "table" and each.f == "brokers"]
@@ -73,6 +74,19 @@ def test_a_real_pair_registers_what_the_lab_knows_it_by_and_its_consumers_come_t
     assert [each for each in trial.events if each.kind == "connect" and each.node == "slave"]
     asked = {each.node for each in trial.events if each.group is not None and each.kind == "invoke"}
     assert asked <= {"master", "slave", "names"} and "master" in asked
+
+
+def test_brokers_register_again_with_a_real_name_server_that_was_killed(lab: ProcessLab) -> None:
+    ops = [
+        Op("join", {"group": 0, "consumer": 0}), *sends(2), Op("fault", {"name": "kill", "node": "names"}),
+        Op("advance", {"ms": 500}), Op("heal", {"name": "kill"}), *sends(2), Op("advance", {"ms": 32_000}), *sends(2),
+    ]  # fmt: skip
+    trial = play(lab, ops, resolve.target("rocketmq@reference,5.5.0,4.9.7"))
+    assert not violated(trial)
+    assert [each.effect["processes_killed"] for each in trial.faults] == [1]
+    known = [each.detail for each in trial.events if each.kind == "table" and each.f == "brokers"]
+    assert json.loads(known[-1] or "") == {"broker-a": {"0": "master", "1": "slave"}}
+    assert {"route-reported", "ha-address-source"} <= held(trial)
 
 
 @pytest.mark.parametrize("target", [rocketmq.V4_MASTER, rocketmq.V4_SLAVE], ids=lambda target: target.name)

@@ -80,7 +80,7 @@ class Client:
         """Time of the last change notification, ns: it wakes up a second later."""
         self.members_at: int | None = None
         self.moved = -1
-        """When it last had a reason to share the queues anew, ns: a topic, a queue or a lock."""
+        """When it last had a reason to share the queues again, ns: a topic, a queue or a lock."""
         self.polled: dict[str, int] = {}
         """By topic: its last regular route request, ns."""
         self.asked: dict[str, int] = {}
