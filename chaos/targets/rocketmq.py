@@ -24,14 +24,14 @@ from ...harness.history import own_kinds
 from ...harness.judging import versions
 from ...harness.rocketmq import topology
 from ...harness.rocketmq.ports import ABILITIES
-from ...harness.trials.schedule import Args
+from ...harness.trials.schedule import Args, Op, Schedule
 from ...reference.client.consumer import Consumer
 from ...reference.client.producer import Producer
 from ...reference.core.config import BrokerConfig
 from ...reference.core.versions import VERSIONS as LINES
 from .. import tools
 from ..plan import Image, Plan
-from ..rocketmq import advising, configuration, describing, jvm, planning, questions, setters
+from ..rocketmq import advising, by_hand, configuration, describing, jvm, planning, questions, setters
 from ..rocketmq.agent import tool as agent
 from ..rocketmq.configuration import FIELDS, SIDES, Given, of_side, side_of
 from ..rocketmq.install import VERSIONS, Home, RocketMQ, source
@@ -239,6 +239,16 @@ class RocketMQTarget(NamedTuple):
         if program == TARGET.name:
             return TARGET.defaults(node, settings)
         return describing.defaults(source(program).find())
+
+    def by_hand(
+        self, title: str, schedule: Schedule, configurations: Mapping[str, str], words: Callable[[Op], str]
+    ) -> Mapping[str, str]:
+        """See :mod:`pairproof.chaos.rocketmq.by_hand`; for two brokers of one release."""
+        version = _version(self.master)
+        if self.master != self.slave or self.replacements or int(schedule.settings.get("lab.slaves", 1)) != 1:
+            return {}
+        usual = self.defaults(topology.MASTER, schedule.settings)
+        return {by_hand.SCRIPT: by_hand.script(title, version, schedule.ops, configurations, usual, words)}
 
     def observes(self) -> frozenset[str]:
         """A Java broker is a black box, except for its files and its log."""

@@ -7,11 +7,11 @@ by subject. A session has the abilities of its lab. A fault whose ability is mis
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from ..history import Recorder
-from ..trials.schedule import Args
+from ..trials.schedule import Args, Op, Schedule
 
 Effect = Mapping[str, int]
 """The effect of a fault, in counts and bytes: ``bytes_held``, ``bytes_lost``, ``connections_closed``, ... All zero: no
@@ -94,6 +94,18 @@ class DescribesItself(Protocol):
 
     def defaults(self, node: str, settings: Args) -> Mapping[str, str]:
         """Its version's default for each setting that a node does not have; LabError if these cannot be found."""
+
+
+@runtime_checkable
+class GoesByHand(Protocol):
+    """A target whose programs others can run without pairproof."""
+
+    def by_hand(
+        self, title: str, schedule: Schedule, configurations: Mapping[str, str], words: Callable[[Op], str]
+    ) -> Mapping[str, str]:
+        """Files, by name, that play a schedule as far as that is possible; none if it is not. ``configurations``: the
+        nodes' files; ``words``: an operation in words.
+        """
 
 
 class AnyText(str):

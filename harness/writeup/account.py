@@ -8,7 +8,7 @@ it. Unknown facts are marked so. The system words the events of its nodes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +16,12 @@ from ..history import MS, Event
 from ..judging import judge
 from ..judging.law import Law, Violation
 from ..judging.verdict import Judgement, Verdict
-from ..ports import Lab, Target
+from ..ports import GoesByHand, Lab, Target
 from ..runs.writer import finding_json
 from ..system import System
 from ..texts.wording import counted
 from ..trials import resolve
-from ..trials.schedule import Args
+from ..trials.schedule import Args, Op
 from ..trials.trial import Finding, Trial
 from . import clients, given, known, node_logs, wire
 from .blocks import (
@@ -34,6 +34,7 @@ from .blocks import (
     Text,
     Verbatim,
     WriteUp,
+    private,
     without_secrets,
 )
 
@@ -135,12 +136,16 @@ def _concerned(done: Executed) -> list[str]:
 
 def _program(done: Executed) -> Iterator[Block]:
     schedule = done.finding.schedule
-    operations = resolve.operations()
-    steps = [operations[op.do].words(op.args) if op.do in operations else str(op) for op in schedule.ops]
+    steps = [_words(op) for op in schedule.ops]
     yield Steps(steps) if steps else Text("No step is needed: it is enough to start the pair.")
     yield Text(BEFORE)
     if done.shown.skipped:
         yield Text(f"Not executed, since this lab cannot do it: {'; '.join(done.shown.skipped)}.")
+
+
+def _words(op: Op) -> str:
+    operations = resolve.operations()
+    return operations[op.do].words(op.args) if op.do in operations else str(op)
 
 
 def _wire(done: Executed, at: Event | None) -> Iterator[Block]:
@@ -225,6 +230,16 @@ def _again(done: Executed) -> Iterator[Block]:
     repeat = "" if done.lab.deterministic else f" --repeat {max(1, len(done.trials))}"
     yield Text(f"With pairproof installed, and the program in {PROGRAM} beside this page:")
     yield Verbatim([f"pairproof replay {PROGRAM} --target {finding.target} --lab {finding.lab}{repeat}"])
+    if files := by_hand(done):
+        yield Text(f"Without pairproof: {', '.join(files)} beside this page. Steps that need a lab are comments there.")
+
+
+def by_hand(done: Executed) -> Mapping[str, str]:
+    """Files, by name, that play the steps without pairproof; none if the target has no such files."""
+    if not isinstance(done.target, GoesByHand):
+        return {}
+    title, found = private(done.finding.text), done.shown.configurations
+    return done.target.by_hand(title, done.finding.schedule, found, _words)
 
 
 def program(finding: Finding) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The files of a write-up: one by each registered writer, the program, and the logs of every execution."""
+"""The files of a write-up: one by each registered writer, the program, the steps without pairproof, and the logs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .. import registry
 from ..errors import UsageError
 from ..runs import atomic
 from ..trials.trial import Finding, Trial
-from .account import PROGRAM, Executed, program, write_up
+from .account import PROGRAM, Executed, by_hand, program, write_up
 from .blocks import WriteUp
 
 OPTION = "--write-report"
@@ -34,6 +34,7 @@ def write(done: Executed, folder: Path) -> list[Path]:
     """Write it; returns the files."""
     whole = write_up(done)
     files = [cast(Writer, registry.find("writers", name))(whole) for name in registry.names("writers")]
+    files += by_hand(done).items()
     found = [atomic.put_text(folder, name, text, OPTION) for name, text in files]
     return [*found, atomic.put_json(folder, PROGRAM, program(done.finding), OPTION)]
 
