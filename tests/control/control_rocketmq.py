@@ -3,9 +3,9 @@
     python tests/control/control_rocketmq.py OUT [--targets T,...] [--lab L] [--trials N] [--jobs J] [--seed S]
                                                  [--known-bugs generic|all|none]
 
-Each target is searched in parts of 40 trials: all searches of the profile `real`, each part with a seed of its own. It
-can be ended and begun again: parts that are complete in OUT are only counted. Defaults: 4.9.7 and 5.5.0, the process
-lab, 200 trials, 4 jobs, generic programs of known bugs. Needs toxiproxy and the jars; the docker lab an engine.
+Each target is searched in parts of at most 40 trials: all searches of the profile `real`, each part with a seed of its
+own. It can be ended and begun again: parts that are complete in OUT are only counted. Defaults: 4.9.7 and 5.5.0, the
+process lab, 200 trials, 4 jobs, generic programs of known bugs. Needs toxiproxy and the jars; the docker lab an engine.
 
 ``--targets releases``, the atlas: each release that can be installed. ``pairproof report OUT/*/runs-*`` compares them.
 
@@ -57,18 +57,19 @@ def control(target: str, wanted: argparse.Namespace) -> int:
     parts: list[dict[str, Any]] = []
     while sum(each["trials"] for each in parts) < wanted.trials:
         kept = folder / f"part-{len(parts)}.json"
-        play = partial(part, folder, target, wanted, len(parts))
+        left = wanted.trials - sum(each["trials"] for each in parts)
+        play = partial(part, folder, target, wanted, len(parts), min(PART, left))
         parts.append(once(kept, play, "trials", "seconds", "exit"))
         if not parts[-1]["trials"]:
             sys.exit(f"{kept}: no trial was played; see {kept.with_suffix('.log')}")
     return told(target, wanted, parts)
 
 
-def part(folder: Path, target: str, wanted: argparse.Namespace, number: int) -> dict[str, Any]:
+def part(folder: Path, target: str, wanted: argparse.Namespace, number: int, trials: int) -> dict[str, Any]:
     """Search for a while; what came of it, and where the run is."""
     runs = folder / f"runs-{number}"
     command = [*CHECK, "check", "--target", target, "--lab", wanted.lab]
-    command += ["--jobs", str(wanted.jobs), "--trials", str(PART)]
+    command += ["--jobs", str(wanted.jobs), "--trials", str(trials)]
     command += ["--seed", f"{wanted.seed}-{number}", "--runs", str(runs.resolve())]
     (folder / "pairproof.toml").write_text(f'[check]\nkeep = "all"\nknown-bugs = "{wanted.known_bugs}"\n')
     began = time.monotonic()
