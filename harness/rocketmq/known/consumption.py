@@ -353,10 +353,10 @@ class Consumption:
         return since if disturbances.unavailable_ns(node, due, t) or disturbances.stall(due, t) else max(since, due)
 
     def wiped(self, event: Wipe) -> None:
-        for (node, group, queue), register in list(self.registers.items()):
-            if node == event.node:
-                register.forget(event.t)
-            elif promotes(event) and node == event.detail:
-                self._register(MASTER, group, queue).inherit(register)
+        for node, group, queue in list(self.registers):
+            # Its new store may be any node's.
+            self._register(event.node, group, queue).forget(event.t)
+            if promotes(event) and node == event.detail:
+                self._register(MASTER, group, queue).inherit(self._register(node, group, queue))
         if event.node == MASTER:
             self._replaced = True

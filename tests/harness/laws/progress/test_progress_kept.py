@@ -48,6 +48,15 @@ def test_a_sync_brings_a_slave_the_master_s_progress() -> None:
     assert_broken(ProgressKept, kept, "G committed 2 of T/0 to slave, which reports 3")
 
 
+def test_a_replaced_store_may_have_any_progress_even_for_groups_that_its_node_has_not_seen() -> None:
+    def asked(history: Story) -> Story:
+        """A commit of 0 is on its way to the slave, which reports 2."""
+        return history.commit(0, "slave", phase="info").progress(2, "slave")
+
+    assert_unbroken(ProgressKept, asked(committed(2).crash("slave").wipe("slave").start("slave", 0)))
+    assert_broken(ProgressKept, asked(committed(2)), "G committed nothing or 0 of T/0 to slave, which reports 2")
+
+
 def test_a_slave_with_unrecorded_syncs_may_report_anything() -> None:
     for progress in (2, 3):
         unseen = committed(2).commit(3, "slave").sync("asked", "answered").after(2_000)
