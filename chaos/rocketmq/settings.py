@@ -27,8 +27,12 @@ COMMON: Mapping[str, object] = {
     "enableControllerMode": False,
 }
 """For every broker, besides a trial's own."""
-RENAMED: Mapping[str, str] = {"haSlaveFallbehindMax": "haMaxGapNotInSync"}
-"""Settings that have another name in some versions (5.x)."""
+RENAMED: Mapping[str, str] = {
+    "haSlaveFallbehindMax": "haMaxGapNotInSync",
+    "mappedFileSizeCommitLog": "mapedFileSizeCommitLog",
+    "mappedFileSizeConsumeQueue": "mapedFileSizeConsumeQueue",
+}
+"""Settings that have another name in some versions: since 5.0, before 4.8."""
 
 
 def properties(known: Container[str], config: BrokerConfig, paths: Mapping[str, object]) -> dict[str, str]:
