@@ -113,6 +113,13 @@ class Consumption:
         found = self.registers.get((node, group, queue))
         return found is not None and found.was_committed(value)
 
+    def has_passed(self, group: str, queue: str, offset: int) -> bool:
+        """Whether the group may have committed more than this offset to the master."""
+        register = self.registers.get((MASTER, group, queue))
+        return (
+            register is None or register.is_hidden or max(register.ever | register.under_way(), default=NONE) > offset
+        )
+
     def answer_to(self, process: int | None, queue: str) -> Answer | None:
         """The last answer to a consumer that has not begun with the queue yet."""
         return self._answers.get((process, queue))

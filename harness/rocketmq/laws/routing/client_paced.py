@@ -13,7 +13,8 @@ Checks:
   only after a failed call, a change notification, a new topic, or a queue that it took, gave up or locked.
 - No such request is in flight for longer than 3 s, or given up sooner.
 - A consumer that leaves says goodbye to every broker of its routes.
-- A message that could not be sent back (``back``) is sent back again 5 s later, not sooner.
+- A message that could not be sent back (``back``) is consumed or sent back again 5 s later, not sooner; by the end of
+  a trial that was quiet for long enough, its group's progress is behind it.
 Abstains when:
 - The lab is a real-time one (not applicable): its clients do not record this.
 - The client ends: a request is overdue only ``LEAVING_NS`` after its deadline.
@@ -35,7 +36,7 @@ from ....history import MS, Event
 from ....judging.law import CONVENTION, EVERY, only
 from ...event_types.groups import Ask, Back, Lock
 from ...law import Law
-from ...topology import OTHER, masters_of
+from ...topology import MASTER, NAMES, OTHER, masters_of
 
 BEAT_NS = 30_000 * MS
 ROUTE_NS = 30_000 * MS
@@ -46,6 +47,8 @@ REST_NS = 1_000 * MS
 LEAVING_NS = 15_000 * MS
 """A leaving client's route request (3 s), commits (5 s) and goodbyes (3 s)."""
 AGAIN_NS = 5_000 * MS
+WAYS = (MASTER, NAMES, "client-master", "names-client")
+"""A send-back needs them."""
 SEND_BACKS, GOODBYES = "repeated send-backs", "goodbyes"
 ANSWERED = frozenset({"answered", "none"})
 BEAT, MEMBERS, ROUTE = "beat", "members", "route"
@@ -203,6 +206,17 @@ class ClientPaced(Law):
 
     def end(self, last: Event) -> None:
         self._check_overdue(last)
+        if self.known.disturbances.is_disturbed(*WAYS):
+            return
+        quiet = self.known.disturbances.undisturbed_since(*WAYS)
+        for (process, queue, offset), failed in self.not_sent_back.items():
+            client, waited = self.clients.get(process), last.t - max(failed, quiet)
+            if client is None or waited < AGAIN_NS + ROUTE_NS + LEAVING_NS:
+                continue
+            self.judge_part(SEND_BACKS)
+            if not self.known.consumption.has_passed(client.group or "", queue, offset):
+                what = f"client {process} could not send offset {offset} of {queue} back"
+                self.violate(last, f"{what}, and did not try again within {waited // MS} ms", failed)
 
     def _beat(self, client: Client, event: Ask) -> None:
         last, due = client.beat_at, client.due.get(BEAT)

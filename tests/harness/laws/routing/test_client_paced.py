@@ -163,6 +163,17 @@ def test_a_failed_send_back_is_tried_again_after_5_s() -> None:
     assert_holds(ClientPaced, again(10, "ok"))
 
 
+def test_a_failed_send_back_is_not_forgotten() -> None:
+    def told(history: Story) -> bool:
+        found = judged(ClientPaced, history.after(60_000).mark("end").events).violations
+        return any("could not send offset 0 of T/0 back, and did not try again" in each.text for each in found)
+
+    assert told(joined().commit(0).back(phase="fail"))
+    assert not told(joined().back(phase="fail").commit(1))
+    assert not told(joined().commit(0).back(phase="fail").after(5_000).back())
+    assert not told(joined().commit(0).back(phase="fail").fault("down", "names-client"))
+
+
 def test_the_next_owner_of_a_queue_sends_back_at_once() -> None:
     assert_holds(ClientPaced, joined().back(phase="fail").assign(0, status="off").assign(0).back().go(status="lost"))
 
