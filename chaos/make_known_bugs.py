@@ -1,8 +1,9 @@
-"""Makes the programs of known bugs: ``python -m pairproof.chaos.make_known_bugs [FILE]`` makes ``known_bugs.jsonl``.
+"""Makes ``known_bugs.jsonl``: ``python -m pairproof.chaos.make_known_bugs [MUTANT ...]``.
 
-Stored programs that still show their mutants stay. Every other mutant is hunted in the simulation, with schedules as a
-real-time lab plays them; its shrunk program becomes one line. Mutants that need exact timing or trials of minutes are
-printed and left out. Ten CPU minutes if no program is stored. Purpose: docs/decisions/0058.
+Stored programs that still show their mutants stay, and with names all others. Every other mutant is hunted in the
+simulation, with schedules as a real-time lab plays them; its shrunk program becomes one line. Mutants that need exact
+timing or trials of minutes are printed and left out. Ten CPU minutes if no program is stored. Purpose:
+docs/decisions/0058.
 """
 
 from __future__ import annotations
@@ -57,16 +58,17 @@ def _asks_for_hooks(schedule: Schedule) -> bool:
     return bool(lacking(BLACK_BOXES, schedule.ops, resolve.faults(), resolve.operations()))
 
 
-def main(place: Path) -> None:
-    """Write all programs in the catalogue's order, and report each."""
-    mutants = list(catalogue())
+def main(names: list[str]) -> None:
+    """Write all programs in the catalogue's order, and report each; make those of ``names``, or of all mutants."""
+    found = {each.name: each for each in known_bugs.of_mutants()} if names else {}
+    hunted = names or list(catalogue())
     with ProcessPoolExecutor(max_workers=2) as pool:
-        found = []
-        for name, each in zip(mutants, pool.map(made, mutants), strict=True):
+        for name, each in zip(hunted, pool.map(made, hunted), strict=True):
             print(name, "not found" if each is None else each.schedule.program(), flush=True)
-            found.append(each)
-    place.write_text(known_bugs.to_text(each for each in found if each is not None), encoding="utf-8")
+            found |= {name: each} if each is not None else {}
+    place = Path(known_bugs.__file__).with_name(FILE)
+    place.write_text(known_bugs.to_text(found[name] for name in catalogue() if name in found), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if sys.argv[1:] else Path(known_bugs.__file__).with_name(FILE))
+    main(sys.argv[1:])

@@ -1,7 +1,7 @@
 """Mutants of the slave's side of replication."""
 
 from ...reference.core.ha_slave import HaSlave
-from ...reference.ports import Conn
+from ...reference.ports import MS, Conn
 from ...reference.wire.ha import encode_report
 from .mutant import seeded
 
@@ -14,6 +14,16 @@ class ReportsAnnounced(HaSlave):
         if self.conn is not None and announced is not None and not self.unsent:
             self._write(encode_report(announced[0] + announced[1]))
         return grown
+
+
+@seeded(
+    "slave", "ha-heartbeat", "takes what it reads for its report, so that an idle slave sends none", seen_in="<=4.5.1"
+)
+class ReadsForReports(HaSlave):
+    def on_bytes(self, data: bytes) -> bool:
+        # Java's millisecond clock must exceed the interval.
+        self.last_write = self.io.now() + MS
+        return super().on_bytes(data)
 
 
 @seeded("slave", "ha-mismatch-closes", "appends frames that do not continue its log")
