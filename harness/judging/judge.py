@@ -110,6 +110,11 @@ def _handled(of: type) -> tuple[tuple[str, str, EventFilter], ...]:
     return found
 
 
+@cache
+def _handled_kinds(of: type) -> frozenset[str]:
+    return frozenset(kind for kind, _, _ in _handled(of))
+
+
 @lru_cache(maxsize=64)
 def _plan(laws: tuple[type[Law], ...], observes: frozenset[str]) -> Plan:
     seeing = tuple(law for law in laws if law.needs <= observes)
@@ -181,8 +186,8 @@ class Judge:
         # A stopped trial is judged so far: laws must not wait for further events.
         is_stopped = isinstance(self._last, Mark) and self._last.f == STOPPED
         for law in self._laws:
-            is_judged = law not in self._crashed and id(law) not in self._waiting
-            if self._last is not None and is_judged and not is_stopped:
+            has_end = type(law).end is not Law.end
+            if has_end and self._last is not None and not is_stopped and self._is_judged(law):
                 try:
                     law.end(self._last)
                 except Exception as why:
@@ -191,12 +196,18 @@ class Judge:
         found.extend(_nothing(law.id, Verdict.NOT_OBSERVABLE) for law in self._blind)
         return found
 
+    def _is_judged(self, law: Law) -> bool:
+        return law not in self._crashed and id(law) not in self._waiting
+
     def _bind(self, subject: Subject) -> Sequence[Handler]:
         kind, node, f = subject
         for law in list(self._waiting.values()):
             if kind in law.awaits and law.awaits[kind].includes(f, node):
                 del self._waiting[id(law)]
-                self._handlers.clear()
+                of: type = type(law)
+                handled = _handled_kinds(of)
+                for old in [each for each in self._handlers if each[0] in handled]:
+                    del self._handlers[old]
         found: list[Handler] = []
         owners, left_out = self._owners, self._gone if kind in SETTINGS else {*self._gone, *self._waiting}
         for index, name, filter_ in self._receivers(subject):
