@@ -1,0 +1,115 @@
+"""The atlas: what each release of RocketMQ showed, as data and as a page.
+
+    python tests/control/atlas.py OUT     docs/measured/atlas.tsv from control_rocketmq's OUT, and docs/atlas.md from it
+    python tests/control/atlas.py         only the page, from the data
+
+A row of the data: a release and a law, how often it was judged, violated and unknown, and the known deviations that
+explained its violations. Rows of releases that OUT lacks stay.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from pairproof.chaos.rocketmq.install import RELEASES
+from pairproof.harness.judging import deviations
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+DATA, PAGE = DOCS / "measured" / "atlas.tsv", DOCS / "atlas.md"
+FOLDER = re.compile(r"process-rocketmq[@-]([\d.]+)-")
+HEAD = """# Releases of RocketMQ
+
+A real pair of each release in processes, the same seed, generated trials of all searches. Cells name laws, and known
+deviations in brackets. [Counts by law](measured/atlas.tsv); to play a release: `tests/control/control_rocketmq.py`.
+
+| release | trials | laws judged | `ack-replicated` judged | violated |
+|---|---|---|---|---|
+"""
+
+
+class Row(NamedTuple):
+    release: str
+    law: str
+    trials: int
+    judged: int
+    violated: int
+    unknown: int
+    known: str
+
+
+def rows_of(out: Path) -> Iterable[Row]:
+    """Sums over the parts of each release."""
+    for folder in sorted(out.iterdir()):
+        found = FOLDER.match(folder.name)
+        parts = [json.loads(each.read_text("utf-8")) for each in sorted(folder.glob("part-*.json"))]
+        if found is None or not any(each["trials"] for each in parts):
+            continue
+        release, trials = found[1], sum(each["trials"] for each in parts)
+        counts = {name: Counter[str]() for name in ("judged", "violated", "unknown")}
+        known: dict[str, set[str]] = defaultdict(set)
+        for part in parts:
+            for name, count in counts.items():
+                count.update(part[name])
+            for text in part["texts"]:
+                law, _, words = text.partition(": ")[2].partition(" violated: ")
+                known[law] |= {each for each in deviations.every() if _explains(each, release, law, words)}
+            for each in part["known"]:
+                for law in deviations.every()[each["id"]].laws:
+                    known[law].add(each["id"])
+        for law, judged in sorted(counts["judged"].items()):
+            ids = " ".join(sorted(known[law])) if known[law] else ""
+            yield Row(release, law, trials, judged, counts["violated"][law], counts["unknown"][law], ids)
+
+
+def _explains(name: str, release: str, law: str, words: str) -> bool:
+    """Whether a deviation that was listed later explains a violation."""
+    one = deviations.every()[name]
+    roles = {"master": release, "slave": release}
+    return one.is_of("rocketmq", roles) and any(law in each.laws and each.text.search(words) for each in one.signs)
+
+
+def page(rows: Iterable[Row]) -> str:
+    by_release: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        by_release[row.release].append(row)
+    lines = []
+    for release in (each for each in RELEASES if each in by_release):
+        own = by_release[release]
+        judged = {row.law: row.judged for row in own if row.judged}
+        shown = [f"{row.law} [{row.known or 'new'}]" for row in own if row.violated or row.known]
+        lines.append(f"| {release} | {own[0].trials} | {len(judged)} | {judged.get('ack-replicated', 0)} | "
+                     f"{'; '.join(shown) or 'nothing'} |\n")  # fmt: skip
+    return HEAD + "".join(lines)
+
+
+def read() -> list[Row]:
+    if not DATA.exists():
+        return []
+    with DATA.open(encoding="utf-8", newline="") as file:
+        raw = list(csv.reader(file, delimiter="\t"))[1:]
+    return [Row(each[0], each[1], *map(int, each[2:6]), each[6]) for each in raw]
+
+
+def main() -> None:
+    kept = {(row.release, row.law): row for row in read()}
+    if sys.argv[1:]:
+        new = list(rows_of(Path(sys.argv[1])))
+        played = {row.release for row in new}
+        kept = {key: row for key, row in kept.items() if key[0] not in played}
+        kept |= {(row.release, row.law): row for row in new}
+        with DATA.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerow(Row._fields)
+            writer.writerows(sorted(kept.values(), key=lambda row: (RELEASES.index(row.release), row.law)))
+    PAGE.write_text(page(kept.values()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
