@@ -97,10 +97,11 @@ def read() -> list[Row]:
     return [Row(each[0], each[1], *map(int, each[2:6]), each[6]) for each in raw]
 
 
-def main() -> None:
+def write(out: Path | None = None) -> None:
+    """The data, with the releases of ``out``, and the page."""
     kept = {(row.release, row.law): row for row in read()}
-    if sys.argv[1:]:
-        new = list(rows_of(Path(sys.argv[1])))
+    if out is not None:
+        new = list(rows_of(out))
         played = {row.release for row in new}
         kept = {key: row for key, row in kept.items() if key[0] not in played}
         kept |= {(row.release, row.law): row for row in new}
@@ -112,4 +113,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write(Path(sys.argv[1]) if sys.argv[1:] else None)
