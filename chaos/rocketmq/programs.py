@@ -6,7 +6,7 @@ A node receives the addresses of the links that it dials, so all its connections
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -112,42 +112,52 @@ class ReferenceProgram(Program):
         return {**told, "listenPort": config.listenPort, "bindAddress": at.bind, "storePathRootDir": at.path}
 
 
-class JavaNameServer(Program):
-    """A name server of RocketMQ, a JVM; a black box."""
+class JavaProcess(Program):
+    """A JVM with a program of RocketMQ."""
 
     ready_s = 120
     orderly = Status("exited", jvm.SIGTERM_EXIT)
+    main: str
 
     def __init__(self, which: str) -> None:
         """``which``: a release, or the folder of an unpacked one."""
         self.which = which
 
-    def start(self, at: Place) -> Command:
-        conf = at.folder / f"{at.name}.conf"
-        conf.write_text(f"listenPort={at.address(at.name).port}\nbindAddress={at.bind}\n")
-        jars, home = source(self.which).find(), at.folder / f"{at.name}-home"
-        return Command(jvm.command(jvm.NAME_SERVER, jars, home, conf), jvm.environment(os.environ))
-
     def is_ready(self, at: Place) -> bool:
         return jvm.READY in at.printed()
 
+    def _command(self, at: Place, properties: Mapping[str, object], flags: Sequence[str] = ()) -> Command:
+        """Write its file; returns the JVM to run."""
+        conf, jars = at.folder / f"{at.name}.conf", source(self.which).find()
+        conf.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        command = jvm.command(self.main, jars, at.folder / f"{at.name}-home", conf, flags)
+        return Command(command, jvm.environment(os.environ))
 
-class JavaProgram(Program):
+
+class JavaNameServer(JavaProcess):
+    """A name server of RocketMQ; a black box."""
+
+    main = jvm.NAME_SERVER
+
+    def start(self, at: Place) -> Command:
+        return self._command(at, {"listenPort": at.address(at.name).port, "bindAddress": at.bind})
+
+
+class JavaProgram(JavaProcess):
     """A broker of RocketMQ, a JVM. Only its output and its files are observable.
 
     With the agent its flushes and its dispatch obey the lab, and it traces its log's flushes.
     """
 
-    ready_s = 120
-    orderly = Status("exited", jvm.SIGTERM_EXIT)
+    main = jvm.BROKER
     memory_given = False
     """A JVM always reads its machine's memory size."""
 
     def __init__(
         self, which: str, config: BrokerConfig, more: Args = MappingProxyType({}), has_agent: bool = False
     ) -> None:
-        """``which``: a release, or the folder of an unpacked one. ``more``: settings that ``config`` does not have."""
-        self.which = which
+        """``more``: settings that ``config`` does not have."""
+        super().__init__(which)
         self.has_agent = has_agent
         if has_agent:
             self.hooks, self.tells = agent.HOOKS, agent.TELLS
@@ -155,18 +165,11 @@ class JavaProgram(Program):
         self.config = config
 
     def start(self, at: Place) -> Command:
-        conf = at.folder / f"{at.name}.conf"
         paths = {"storePathRootDir": at.path, "storePathCommitLog": at.path / "commitlog", "bindAddress": at.bind}
-        jars = source(self.which).find()
-        properties = settings.properties(setters.known(jars), placed(at.name, self.config, at), {**paths, **self.more})
-        conf.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        known = setters.known(source(self.which).find())
+        properties = settings.properties(known, placed(at.name, self.config, at), {**paths, **self.more})
         flags = agent.flags(at.control, _trace(at)) if self.has_agent and at.control is not None else []
-        return Command(
-            jvm.command(jvm.BROKER, jars, at.folder / f"{at.name}-home", conf, flags), jvm.environment(os.environ)
-        )
-
-    def is_ready(self, at: Place) -> bool:
-        return jvm.READY in at.printed()
+        return self._command(at, properties, flags)
 
     def view(self, at: Place) -> View:
         inside = TraceReader(_trace(at), KINDS) if self.has_agent else None
