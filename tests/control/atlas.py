@@ -64,7 +64,7 @@ def rows_of(out: Path) -> Iterable[Row]:
                 for law in deviations.every()[each["id"]].laws:
                     known[law].add(each["id"])
         for law, judged in sorted(counts["judged"].items()):
-            ids = " ".join(sorted(known[law])) if known[law] else ""
+            ids = " ".join(sorted(known[law]))
             yield Row(release, law, trials, judged, counts["violated"][law], counts["unknown"][law], ids)
 
 
