@@ -50,6 +50,14 @@ Handler = MethodType | Guarded
 
 
 Receiver = tuple[int, str, EventFilter]
+HEARS, AWAITS, GONE = range(3)
+"""What an owner of handlers receives: all its events, settings only, or nothing any more."""
+
+
+class Recipients(NamedTuple):
+    receivers: tuple[Receiver, ...]
+    awakens: tuple[int, ...]
+    """Laws that await such an event."""
 
 
 class Plan(NamedTuple):
@@ -60,13 +68,13 @@ class Plan(NamedTuple):
     """By judgeable law: the index of its model."""
     receivers: Mapping[str, tuple[Receiver, ...]]
     """By event type: for each handler its owner's index (laws, then models), its method, and its filter."""
-    found: dict[Subject, tuple[Receiver, ...]]
+    found: dict[Subject, Recipients]
     """Those that receive events of a subject, kept for all trials."""
 
-    def receivers_of(self, subject: Subject) -> Sequence[Receiver]:
+    def recipients(self, subject: Subject) -> Recipients:
         found = self.found.get(subject)
         if found is None:
-            found = tuple(self._includes(*subject))
+            found = Recipients(tuple(self._includes(*subject)), tuple(self._awakens(*subject)))
             if len(self.found) < MAX_SUBJECTS:
                 self.found[subject] = found
         return found
@@ -76,6 +84,11 @@ class Plan(NamedTuple):
             law = self.seeing[index] if index < len(self.seeing) else None
             if filter_.includes(f, node) and (law is None or node not in law.ignored_nodes):
                 yield index, name, filter_
+
+    def _awakens(self, kind: str, node: str | None, f: str | None) -> Iterator[int]:
+        for index, law in enumerate(self.seeing):
+            if kind in law.awaits and law.awaits[kind].includes(f, node):
+                yield index
 
 
 def all_laws() -> tuple[type[Law], ...]:
@@ -150,11 +163,9 @@ class Judge:
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
-        self._receivers = plan.receivers_of
-        self._gone: set[int] = set()
-        """Owners that receive no further events, by id."""
-        self._waiting = {id(law): law for law in self._laws if law.awaits}
-        self._crashed: set[Law] = set()
+        self._recipients = plan.recipients
+        self._receives = [AWAITS if law.awaits else HEARS for law in self._laws] + [HEARS] * len(self.models)
+        """By owner."""
         self._last: Event | None = None
         self._handlers: dict[Subject, Sequence[Handler]] = {}
         self._has_started = False
@@ -185,9 +196,9 @@ class Judge:
         found: list[Judgement] = []
         # A stopped trial is judged so far: laws must not wait for further events.
         is_stopped = isinstance(self._last, Mark) and self._last.f == STOPPED
-        for law in self._laws:
+        for law, receives in zip(self._laws, self._receives, strict=False):
             has_end = type(law).end is not Law.end
-            if has_end and self._last is not None and not is_stopped and self._is_judged(law):
+            if has_end and self._last is not None and not is_stopped and receives == HEARS:
                 try:
                     law.end(self._last)
                 except Exception as why:
@@ -196,24 +207,21 @@ class Judge:
         found.extend(_nothing(law.id, Verdict.NOT_OBSERVABLE) for law in self._blind)
         return found
 
-    def _is_judged(self, law: Law) -> bool:
-        return law not in self._crashed and id(law) not in self._waiting
-
     def _bind(self, subject: Subject) -> Sequence[Handler]:
-        kind, node, f = subject
-        for law in list(self._waiting.values()):
-            if kind in law.awaits and law.awaits[kind].includes(f, node):
-                del self._waiting[id(law)]
-                of: type = type(law)
+        kind, receives, owners = subject[0], self._receives, self._owners
+        receivers, awakens = self._recipients(subject)
+        for index in awakens:
+            if receives[index] == AWAITS:
+                receives[index] = HEARS
+                of: type = type(owners[index])
                 handled = _handled_kinds(of)
                 for old in [each for each in self._handlers if each[0] in handled]:
                     del self._handlers[old]
         found: list[Handler] = []
-        owners, left_out = self._owners, self._gone if kind in SETTINGS else {*self._gone, *self._waiting}
-        for index, name, filter_ in self._receivers(subject):
-            owner = owners[index]
-            if id(owner) not in left_out:
-                handler = getattr(owner, name)
+        most = AWAITS if kind in SETTINGS else HEARS
+        for index, name, filter_ in receivers:
+            if receives[index] <= most:
+                handler = getattr(owners[index], name)
                 found.append(Guarded(handler, filter_.unless) if filter_.unless else handler)
         if (check := self._precedence.handler(kind)) is not None:
             found.insert(0, check)
@@ -227,15 +235,17 @@ class Judge:
     def _excuse(self, event: Event) -> None:
         """Laws that do not apply to this trial receive no further events, which saves a fifth of the time."""
         self._has_started = True
-        for law in self._laws:
+        for index, law in enumerate(self._laws):
             try:
                 law.applicable = law.applies()
             except Exception as why:
                 self._retire(law, _doubt(event, why))
-        self._forget([law for law in self._laws if not law.applicable])
+            if not law.applicable:
+                self._receives[index] = GONE
+        self._handlers.clear()
 
-    def _forget(self, owners: Sequence[object]) -> None:
-        self._gone |= {id(each) for each in owners}
+    def _forget(self, owner: Law | Known) -> None:
+        self._receives[self._owners.index(owner)] = GONE
         self._handlers.clear()
 
     def _deliver(self, handlers: Sequence[Handler], event: Event) -> None:
@@ -264,13 +274,13 @@ class Judge:
         for law in self._laws:
             if law.known is owner:
                 self._retire(law, doubt.replace("law", "model", 1))
-        self._forget([owner])
+        assert isinstance(owner, Known)
+        self._forget(owner)
         return left
 
     def _retire(self, law: Law, doubt: str) -> None:
         law.doubt = law.doubt or doubt
-        self._crashed.add(law)
-        self._forget([law])
+        self._forget(law)
 
 
 def _doubt(event: Event, why: Exception) -> str:

@@ -69,11 +69,14 @@ class Deadlines(dict[Subject, Deadline]):
 
     def renew(self, event: Event, subject: Subject) -> bool:
         """Meet a deadline and begin it again. Returns whether there was one."""
-        self._call()
+        if self._missed:
+            self._call()
         due = self.get(subject)
         if due is None:
             return False
-        self._check(event, subject, due)
+        # Nearly always neither condition is true.
+        if due.places or event.t - due.since > due.bound:
+            self._check(event, subject, due)
         due.since, due.is_held = event.t, False
         return True
 
