@@ -111,6 +111,14 @@ class Logs:
             return hi
         return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
 
+    def may_mix(self, node: str, lo: int | None, hi: int | None) -> bool:
+        """Whether a diverged node's bytes [lo, hi) may be of two logs: they lie above the common part, and no single
+        append brought them.
+        """
+        if node not in self.diverged or lo is None or hi is None or hi <= self.diverged[node]:
+            return False
+        return not any(each.lo <= lo and hi <= each.hi for each in self.held.get(node, ()))
+
     def copied_from(self, node: str) -> int:
         """The beginning of a slave's log at its last start, or at the beginning of its copy."""
         return self._copied.get(node, self.starts.get(node, 0))

@@ -8,6 +8,7 @@ Checks:
 - All deliveries of a message that was sent once have the same queue offset.
 Abstains when:
 - The message is delayed: a restarted master may repeat it (``deliver-delayed``).
+- The record may mix two logs: its node is diverged, and several frames brought it.
 - A client sends again without recording it.
 - For the queue: it is a retry topic's, which belongs to a group, not to the sender.
 - For the bytes: the record is part of a batch, which is one append.
@@ -15,9 +16,10 @@ Source: PullMessageProcessor: a pull's answer is the log's own bytes.
 """
 
 from ....event_types.client import Deliver
-from ....judging.law import DURABILITY, EVERY
+from ....judging.law import DURABILITY, EVERY, only
 from ....texts.content import payload
 from ...event_types.log import Record
+from ...known.circumstances import MIXED
 from ...known.metadata import RETRY
 from ...law import Law
 
@@ -34,6 +36,7 @@ class DeliverNoPhantom(Law):
         self.offsets: dict[str | None, int | None] = {}
         """By message: the queue offset of its first delivery."""
 
+    @only(unless=(MIXED,))
     def on_deliver(self, event: Deliver) -> None:
         self.judged += 1
         message, digest = event.message, event.digest

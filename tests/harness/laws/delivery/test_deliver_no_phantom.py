@@ -92,3 +92,16 @@ def test_a_retried_message_comes_from_its_group_s_own_queue() -> None:
 
 def test_an_empty_answer_is_not_judged() -> None:
     assert_vacuous(DeliverNoPhantom, grouped("m0").pull(0))
+
+
+def test_a_record_of_a_diverged_slave_that_came_in_two_frames_may_mix_two_logs() -> None:
+    def mixed(*ends: int) -> Story:
+        history = grouped()
+        start = history.end["master"]
+        history.store("m0")
+        for end in ends:
+            history.replicate(start + end)
+        return history.cut(0).pull(0, "m0", node="slave", digest=OTHER)
+
+    assert_broken(DeliverNoPhantom, mixed(SIZE), "slave delivered m0 otherwise than it was put")
+    assert_vacuous(DeliverNoPhantom, mixed(SIZE // 2, SIZE))
