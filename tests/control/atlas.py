@@ -61,7 +61,7 @@ def rows_of(out: Path) -> Iterable[Row]:
                 law, _, words = text.partition(": ")[2].partition(" violated: ")
                 known[law] |= {each for each in deviations.every() if _explains(each, release, law, words)}
             for each in part["known"]:
-                for law in deviations.every()[each["id"]].laws:
+                for law in each["laws"]:
                     known[law].add(each["id"])
         for law, judged in sorted(counts["judged"].items()):
             ids = " ".join(sorted(known[law]))
