@@ -60,8 +60,9 @@ class RoleFanOut(Law):
         flushed_only = self.known.pushes_flushed
         before = self._flushed() if flushed_only else self.known.logs.ends.get(MASTER, 0)
         ready = self._ready(before)
-        # A delayed message is appended again when due.
-        waiting = [each.call.message for each in self.known.calls.open_at(MASTER) if _waits(each.call)]
+        # A delayed message is appended again when due, perhaps by a later incarnation than its send's.
+        calls = [each.call for each in self.known.calls.open_at(MASTER)]
+        waiting = [each.message for each in calls if _waits(each) and self.known.calls.is_current(each)]
         if event.message in waiting and event.message not in self.waiting:
             since = None if flushed_only or self.known.sync_flush else event.t
             self._expect_answer(event, since, ready, len(waiting))

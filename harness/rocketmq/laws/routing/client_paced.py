@@ -82,6 +82,10 @@ class Client:
         self.changed_at: int | None = None
         """Time of the last change notification, ns: it wakes up a second later."""
         self.members_at: int | None = None
+        self.members_from = 0
+        """The first reasons that its last request may not have taken up, ns: those of the second before, as for a queue
+        that it has just given up, and those since an older request in flight began, as for that one's topic.
+        """
         self.moved = -1
         """When it last had a reason to share the queues again, ns: a topic, a queue or a lock."""
         self.polled: dict[str, int] = {}
@@ -233,11 +237,13 @@ class ClientPaced(Law):
     def _members(self, client: Client, event: Ask) -> None:
         last = client.members_at
         self._met(client, MEMBERS, event, "asks for its group's members")
-        has_reason = last is None or max(client.moved, client.failed, client.changed_at or -1) >= last
+        has_reason = last is None or max(client.moved, client.failed, client.changed_at or -1) >= client.members_from
         rest = REST_NS if has_reason else RETRY_NS
         if last is not None and self.known.instant_ns < event.t - last < rest - self._slack:
             self._soon(event, f"asks for its group's members {(event.t - last) // MS} ms after it last did", last)
         client.members_at = event.t
+        began = (each.t for each in client.open.values() if each.f == MEMBERS)
+        client.members_from = min(event.t - REST_NS, *began)
         client.expects(MEMBERS, event.t, event.t + MEMBERS_NS)
 
     def _route(self, client: Client, event: Ask) -> None:

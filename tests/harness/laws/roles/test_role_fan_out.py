@@ -102,6 +102,23 @@ def test_a_send_is_answered_by_the_healthy_slave_alone() -> None:
     assert_broken(RoleFanOut, gone, "m1 waited 10000 ms")
 
 
+def test_an_append_by_a_later_incarnation_is_not_the_open_send_s() -> None:
+    def again(ends: bool) -> H:
+        history = fan_out().invoke("m1")
+        if ends:
+            history.crash("master").restart("master", 100)
+        else:
+            history.close(link="ha:1").close(link="ha:2")
+        for peer in ("slave", "slave2"):
+            history.connect(peer).report(100, peer=peer)
+        history.fault("stall", "ha2", "off").fault("stall", "ha2")
+        history.append("master", 100, 200, f="put", message="m1").frame(100, 200, link="ha:3")
+        return history.after(500).over("m1", "info", "disconnected")
+
+    assert_unbroken(RoleFanOut, again(True))
+    assert_broken(RoleFanOut, again(False), "m1 waited 500 ms")
+
+
 def test_a_lab_s_way_counts_twice() -> None:
     slow = H().add("lab", f="sim", value=5_000_000)
     slow.recorder.events += [each._replace(seq=each.seq + 1) for each in answered(120).events]

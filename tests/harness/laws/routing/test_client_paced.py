@@ -1,5 +1,6 @@
 """Tests of ``client-paced``."""
 
+import pytest
 from histories import G, Story, Verdict, assert_broken, assert_holds, judged
 from histories.builder import ROUTE, ROUTE_TO_SLAVE
 from histories.consumers import joined
@@ -67,6 +68,30 @@ def test_members_are_asked_for_sooner_only_with_a_reason() -> None:
     columns = {"process": 1, "group": G, "node": "master"}
     rested.add("assign", queue="T/0", status="off", value=0, **columns)
     assert_holds(ClientPaced, rested.members(ms=1_000))
+
+
+@pytest.mark.parametrize(("before", "holds"), [(1, True), (1_001, False)])
+def test_a_reason_just_before_a_request_may_be_the_next_one_s(before: int, holds: bool) -> None:
+    history = joined().members(ms=999).after(4_000 - before)
+    history.add("assign", queue="T/0", status="off", value=0, process=1, group=G, node="master")
+    history.members(ms=before).members(ms=999)
+    if holds:
+        assert_holds(ClientPaced, history)
+    else:
+        assert_broken(ClientPaced, history, "asks for its group's members 1000 ms after it last did")
+
+
+@pytest.mark.parametrize("in_flight", [True, False])
+def test_a_reason_while_a_request_is_in_flight_may_be_a_later_one_s(in_flight: bool) -> None:
+    history = joined().members(ms=999).after(3_000).asked("members")
+    history = history if in_flight else history.ended(ms=0, detail='["c1"]')
+    history.after(100).told().after(1_000)
+    for _ in range(3):
+        history.asked("members").after(1_000)
+    if in_flight:
+        assert_holds(ClientPaced, history)
+    else:
+        assert_broken(ClientPaced, history, "asks for its group's members 1000 ms after it last did")
 
 
 def test_a_change_before_the_first_answered_heartbeats_takes_effect_a_second_later() -> None:
