@@ -40,6 +40,7 @@ RELEASES = (
 VERSION = re.compile(r"[4-6](\.\d{1,3}){1,2}[-\w.]{0,40}", re.ASCII)
 """A release's name, of a line that may resemble a known one; it becomes a part of a folder's."""
 BROKER_JAR = "rocketmq-broker-"
+NAMES_JAR = "rocketmq-namesrv"
 POM = resources.files(__package__).joinpath("pom.xml")
 FETCH_S = 600
 NOT_THERE = re.compile("Could not find artifact|was not found in")
@@ -111,7 +112,14 @@ class RocketMQ(Fetched):
         )
         with resources.as_file(POM) as pom:
             arguments = [*profile, "--file", str(pom), f"-Drocketmq.version={self.version}", *goal]
-            maven(arguments, f"fetch RocketMQ {self.version}", FETCH_S, missing)
+            what = f"fetch RocketMQ {self.version}"
+            try:
+                maven(["-Pwith-names", *arguments], what, FETCH_S, missing)
+            except (LabError, UsageError) as why:
+                # Brokers can be tested without it.
+                if NAMES_JAR not in str(why):
+                    raise
+                maven(arguments, what, FETCH_S, missing)
         if not self._is_right(to):
             raise LabError(
                 f"Maven fetched other jars than those of RocketMQ {self.version} that were measured (digest "

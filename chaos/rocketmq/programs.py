@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from ...harness.errors import LabError
 from ...harness.rocketmq import topology
 from ...harness.trials.schedule import Args, as_text
 from ...reference.core.config import BrokerConfig
@@ -21,7 +22,7 @@ from ..labs.real.trace import TraceReader
 from ..plan import OUTSIDE, Cause, Command, Fork, Net, Place, Program, Status, View
 from . import jvm, setters, settings
 from .agent import tool as agent
-from .install import source
+from .install import NAMES_JAR, source
 from .outside.view import OutsideView
 from .traced import KINDS
 
@@ -140,6 +141,11 @@ class JavaNameServer(JavaProcess):
     main = jvm.NAME_SERVER
 
     def start(self, at: Place) -> Command:
+        if not any(source(self.which).find().glob(f"{NAMES_JAR}-*.jar")):
+            raise LabError(
+                f"there is no name server in the jars of RocketMQ {self.which}, as Maven's repository lacks it; unpack "
+                f"that release's binary distribution, or name another release's: rocketmq@MASTER,SLAVE,4.9.7"
+            )
         return self._command(at, {"listenPort": at.address(at.name).port, "bindAddress": at.bind})
 
 

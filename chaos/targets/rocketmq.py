@@ -55,7 +55,7 @@ JRE = ("openjdk-17-jre-headless",)
 MEMORY_MB = 1_024
 """Memory limit of its container: twice the limit of its heap and direct memory."""
 FAMILY = "rocketmq"
-BEHAVES = {"<=4.5.2": "4.4.0", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
+BEHAVES = {"<4.5": "4.4.0", "<=4.5.2": "4.5.2", "<=4.9.2": "4.9.2", "<5": "4.9.7", ">=5": "5.5.0"}
 """Ranges of releases, oldest first, and the line whose behaviour is known."""
 UNUSED = {"haMasterAddress": ">=5", "haListenPort": ">=5, <5.1.1"}
 """Settings that brokers of these releases must not get from the lab."""

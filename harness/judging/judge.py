@@ -311,9 +311,7 @@ def _judgement(law: Law) -> Judgement:
         verdict = Verdict.HOLDS
     else:
         verdict = Verdict.VACUOUS
-    return Judgement(
-        law.id, verdict, law.judged, law.broken, tuple(law.violations), law.doubt, law.notes, doubted=tuple(law.doubted)
-    )
+    return Judgement(law.id, verdict, law.judged, law.broken, law.violations, law.doubt, law.notes, doubted=law.doubted)
 
 
 def judge(events: Iterable[Event], laws: Iterable[type[Law]], observes: frozenset[str]) -> list[Judgement]:

@@ -115,15 +115,17 @@ class Law:
     matter.
     """
 
+    # Values before the first event are the class's: each trial creates every law, and most change none.
+    judged: int = 0
+    violations: tuple[Violation, ...] = ()
+    broken: int = 0
+    doubt: str | None = None
+    doubted: tuple[Violation, ...] = ()
+    """Violations that a stall may have caused."""
+    applicable: bool = True
+
     def __init__(self, known: Known) -> None:
         self.known = known
-        self.judged = 0
-        self.violations: list[Violation] = []
-        self.broken = 0
-        self.doubt: str | None = None
-        self.doubted: list[Violation] = []
-        """Violations that a stall may have caused."""
-        self.applicable = True
         self.notes: dict[str, int] = {}
         self.begin()
 
@@ -165,11 +167,11 @@ class Law:
                 self.notes[STALLS] = self.notes.get(STALLS, 0) + 1
                 self.doubt = self.doubt or doubted(stall, text)
                 if len(self.doubted) < MAX_VIOLATIONS:
-                    self.doubted.append(Violation(event.seq, event.t, text, event.message))
+                    self.doubted += (Violation(event.seq, event.t, text, event.message),)
                 return
         self.broken += 1
         if len(self.violations) < MAX_VIOLATIONS:
-            self.violations.append(Violation(event.seq, event.t, text, event.message))
+            self.violations += (Violation(event.seq, event.t, text, event.message),)
 
     def end(self, last: Event) -> None:
         """The history is over; ``last`` is its last event."""

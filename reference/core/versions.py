@@ -75,6 +75,7 @@ BY_DEADLINE = AckWait("slaveTimeout", in_turn=False, wake_ups=0, sender_gives_up
 
 VERSIONS: Mapping[str, Version] = {
     "4.4.0": Version(FIVE_ROUNDS, 65_536, 2, False, EARLY_SYNC, ordinal=293, flushes_on_put=True),
+    "4.5.2": Version(FIVE_ROUNDS, 65_536, 2, False, SYNC, ordinal=317, flushes_on_put=True),
     "4.9.2": Version(IN_TURN, 65_536, 2, False, SYNC, ordinal=397),
     "4.9.7": Version(BY_DEADLINE, 0, 2, False, SYNC, ordinal=407),
     "5.5.0": Version(
@@ -90,4 +91,4 @@ VERSIONS: Mapping[str, Version] = {
         pools_with_sync_flush=True,
     ),
 }
-"""Named by the last release with this behaviour: up to 4.5.2 as 4.4.0, up to 4.9.2, from 4.9.3 on, 5.x."""
+"""Named by the last release with this behaviour: 4.4.0, up to 4.5.2, up to 4.9.2, from 4.9.3 on, 5.x."""

@@ -147,8 +147,8 @@ def test_what_is_no_version_and_no_home_is_refused_in_one_line(name: str, says: 
 
 @pytest.mark.parametrize(
     ("version", "line"),
-    [("4.5.2", "4.4.0"), ("4.7.1", "4.9.2"), ("4.9.8", "4.9.7"), ("4.9.9-SNAPSHOT", "4.9.7"), ("5.3.1", "5.5.0"),
-     ("6.0.0", "5.5.0")],
+    [("4.4.0", "4.4.0"), ("4.5.0", "4.5.2"), ("4.7.1", "4.9.2"), ("4.9.8", "4.9.7"), ("4.9.9-SNAPSHOT", "4.9.7"),
+     ("5.3.1", "5.5.0"), ("6.0.0", "5.5.0")],
 )  # fmt: skip
 def test_a_release_is_taken_to_behave_like_the_nearest_known_line(version: str, line: str) -> None:
     assert rocketmq.nearest(version) == line
