@@ -121,6 +121,24 @@ def test_a_slave_of_5_that_fails_over_the_absent_data_version_of_a_master_of_4_h
     assert [each.table for each in words.poll()[1]] == ["offsets"]
 
 
+@pytest.mark.parametrize(
+    ("method", "tables"), [("syncTimerCheckPoint", []), ("syncSubscriptionGroupConfig", ["groups"])]
+)
+def test_what_5_0_says_of_the_timer_s_checkpoint_in_the_words_for_groups_is_no_failure(
+    tmp_path: Path, method: str, tables: list[str]
+) -> None:
+    output = tmp_path / "out.log"
+    output.write_text("")
+    words = OutputFollower(output)
+    stack = (
+        "org.apache.rocketmq.client.exception.MQBrokerException: CODE: 1  DESC: The checkpoint is null\n"
+        "For more information, please visit the url\n\tat org.apache.rocketmq.broker.out.BrokerOuterAPI.get(B.java:6)\n"
+        f"\tat org.apache.rocketmq.broker.slave.SlaveSynchronize.{method}(SlaveSynchronize.java:194)\n"
+    )
+    output.write_text(LINE.format(hour="10", what="SubscriptionGroup") + stack)
+    assert [each.table for each in words.poll()[1]] == tables
+
+
 def test_a_failure_is_dated_by_its_line_however_late_that_is_read(tmp_path: Path) -> None:
     output = tmp_path / "out.log"
     output.write_text("")

@@ -2,8 +2,9 @@
 
 - It refuses a slave which is ahead of it. Only 4.9.3 to 4.9.x log this, at each connection of the slave; 5.x logs
   nothing, and serves the slave. Source: HAConnection.ReadSocketService.processReadEvent of 4.9.7.
-- It failed to fetch one of its master's tables, for any reason. Source: SlaveSynchronize of 4.9.7 and 5.5.0. Exception:
-  a 5.x slave of a 4.x master, which fails after it took the offsets over, because its master sends no data version.
+- It failed to fetch one of its master's tables, for any reason. Source: SlaveSynchronize of 4.9.7 and 5.5.0. Except a
+  5.x slave of a 4.x master, which fails after it took the offsets over, because its master sends no data version, and
+  5.0.0 and 5.1.0, which log the groups' words when they fail to fetch the timer's checkpoint (syncTimerCheckPoint).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ _REFUSED = re.compile(
 _FAILED = re.compile(
     rb"^[0-9-]+ [0-9]{2}:([0-9]{2}):([0-9]{2})[,.]([0-9]{3}) [^\n]* "
     rb"Sync(TopicConfig|ConsumerOffset|DelayOffset|SubscriptionGroup) Exception"
-    rb"(?![^\n]*\n[^\n]*\n\s+at \S*DataVersion\.assignNewOne\()",
+    rb"(?![^\n]*\n[^\n]*\n\s+at \S*DataVersion\.assignNewOne\()"
+    rb"(?![^\n]*\n(?:[^0-9\n][^\n]*\n){1,30}?\s+at \S*SlaveSynchronize\.syncTimerCheckPoint\()",
     re.MULTILINE,
 )
 _TABLES = {
