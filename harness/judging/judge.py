@@ -54,7 +54,7 @@ HEARS, AWAITS, GONE = range(3)
 """What an owner of handlers receives: all its events, settings only, or nothing any more."""
 
 
-class Recipients(NamedTuple):
+class Receivers(NamedTuple):
     receivers: tuple[Receiver, ...]
     awakens: tuple[int, ...]
     """Laws that await such an event."""
@@ -68,13 +68,13 @@ class Plan(NamedTuple):
     """By judgeable law: the index of its model."""
     receivers: Mapping[str, tuple[Receiver, ...]]
     """By event type: for each handler its owner's index (laws, then models), its method, and its filter."""
-    found: dict[Subject, Recipients]
+    found: dict[Subject, Receivers]
     """Those that receive events of a subject, kept for all trials."""
 
-    def recipients(self, subject: Subject) -> Recipients:
+    def receivers_of(self, subject: Subject) -> Receivers:
         found = self.found.get(subject)
         if found is None:
-            found = Recipients(tuple(self._includes(*subject)), tuple(self._awakens(*subject)))
+            found = Receivers(tuple(self._includes(*subject)), tuple(self._awakens(*subject)))
             if len(self.found) < MAX_SUBJECTS:
                 self.found[subject] = found
         return found
@@ -163,7 +163,7 @@ class Judge:
         self._laws = [law(self.models[asked]) for law, asked in zip(plan.seeing, plan.asks, strict=True)]
         self._owners: list[Law | Known] = [*self._laws, *self.models]
         self._precedence = Precedence()
-        self._recipients = plan.recipients
+        self._receivers = plan.receivers_of
         self._receives = [AWAITS if law.awaits else HEARS for law in self._laws] + [HEARS] * len(self.models)
         """By owner."""
         self._last: Event | None = None
@@ -209,7 +209,7 @@ class Judge:
 
     def _bind(self, subject: Subject) -> Sequence[Handler]:
         kind, receives, owners = subject[0], self._receives, self._owners
-        receivers, awakens = self._recipients(subject)
+        receivers, awakens = self._receivers(subject)
         for index in awakens:
             if receives[index] == AWAITS:
                 receives[index] = HEARS

@@ -22,15 +22,25 @@ from pairproof.chaos.rocketmq.install import RELEASES
 from pairproof.harness.judging import deviations
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-DATA, PAGE = DOCS / "measured" / "atlas.tsv", DOCS / "atlas.md"
+DATA, ANSWERS, PAGE = DOCS / "measured" / "atlas.tsv", DOCS / "measured" / "answers.tsv", DOCS / "atlas.md"
 FOLDER = re.compile(r"process-rocketmq[@-]([\d.]+)-")
 HEAD = """# Releases of RocketMQ
 
 A real pair of each release in processes, the same seed, generated trials of all searches. Cells name laws, and known
 deviations in brackets. [Counts by law](measured/atlas.tsv); to play a release: `tests/control/control_rocketmq.py`.
+The last column counts steps of conversations that a release answers otherwise than the [table](measured/answers.tsv)
+of `control_answers.py` demands.
 
-| release | trials | laws judged | `ack-replicated` judged | violated |
-|---|---|---|---|---|
+| release | trials | laws judged | `ack-replicated` judged | violated | other answers |
+|---|---|---|---|---|---|
+"""
+CHANGED = """
+## Answers that changed
+
+Steps that only these releases answer otherwise. Maven's repository lacks the name servers of 5.1.3 and 5.3.0 to 5.3.2.
+
+| node | releases | steps | the first |
+|---|---|---|---|
 """
 
 
@@ -80,13 +90,48 @@ def page(rows: Iterable[Row]) -> str:
     for row in rows:
         by_release[row.release].append(row)
     lines = []
+    others = other_answers()
     for release in (each for each in RELEASES if each in by_release):
         own = by_release[release]
         judged = {row.law: row.judged for row in own if row.judged}
         shown = [f"{row.law} [{row.known or 'new'}]" for row in own if row.violated or row.known]
         lines.append(f"| {release} | {own[0].trials} | {len(judged)} | {judged.get('ack-replicated', 0)} | "
-                     f"{'; '.join(shown) or 'nothing'} |\n")  # fmt: skip
-    return HEAD + "".join(lines)
+                     f"{'; '.join(shown) or 'nothing'} | {others[release]} |\n")  # fmt: skip
+    return HEAD + "".join(lines) + CHANGED + "".join(_changes())
+
+
+def _changes() -> Iterable[str]:
+    """By node and set of releases: the number of steps that these alone answer otherwise, and the first one."""
+    steps: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in _answers():
+        steps[row["node"], row["releases"]].append(row["step"])
+    known = {node: [each for each in RELEASES if any(each in releases.split() for at, releases in steps if at == node)]
+             for node, _ in steps}  # fmt: skip
+    for (node, releases), found in steps.items():
+        yield f"| {node} | {_spans(releases.split(), known[node])} | {len(found)} | {found[0]} |\n"
+
+
+def _spans(releases: list[str], known: list[str]) -> str:
+    """Releases as ranges of those ``known``."""
+    spans: list[list[str]] = []
+    for each in releases:
+        at = known.index(each)
+        if spans and at and known[at - 1] == spans[-1][-1]:
+            spans[-1] = [spans[-1][0], each]
+        else:
+            spans.append([each])
+    return ", ".join(" to ".join(each) for each in spans)
+
+
+def other_answers() -> Counter[str]:
+    """By release: the number of steps in control_answers' table that it answers otherwise."""
+    steps = {(release, row["node"], row["step"]) for row in _answers() for release in row["releases"].split()}
+    return Counter(release for release, *_ in steps)
+
+
+def _answers() -> list[dict[str, str]]:
+    with ANSWERS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t"))
 
 
 def read() -> list[Row]:

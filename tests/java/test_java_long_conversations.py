@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from plain_sockets import EVERYBODY, OURS, Make
 from processes import KINDS, READY_S, NameServer, Program
-from test_java_conversations import DERIVED_S, READS, read
+from visits import DERIVED_S, READS, read
 
 from pairproof.chaos.observers.remoting_codes import Request
 from pairproof.chaos.rocketmq import conversations

@@ -11,7 +11,7 @@ EARLIER_INCARNATION = Circumstance("earlier-incarnation", lambda known, event: n
 """The called incarnation has ended, and its answer may be in flight; or the call's beginning was not recorded."""
 DIVERGED = Circumstance("diverged", lambda known, event: event.node in known.logs.diverged)
 """The node holds bytes that its master's log has lost, so its log is not a copy of any one log."""
-MIXED = Circumstance("diverged", lambda known, event: known.logs.may_mix(event.node, event.lo, event.hi))
+MIXED = Circumstance("diverged", lambda known, event: known.logs.is_of_two_logs(event.node, event.lo, event.hi))
 """The event's record may begin with bytes that the master has lost and end with others of the same offsets."""
 LONGER = Circumstance("longer-than-promoted", lambda known, event: known.logs.is_longer(event.node))
 """The node's log begins before the log of a promoted slave, which assigns its queue offsets again."""

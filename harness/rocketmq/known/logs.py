@@ -111,7 +111,7 @@ class Logs:
             return hi
         return min((end for incarnation, end in self._cuts if incarnation > link.incarnation and end < hi), default=hi)
 
-    def may_mix(self, node: str, lo: int | None, hi: int | None) -> bool:
+    def is_of_two_logs(self, node: str, lo: int | None, hi: int | None) -> bool:
         """Whether a diverged node's bytes [lo, hi) may be of two logs: they lie above the common part, and no single
         append brought them.
         """
