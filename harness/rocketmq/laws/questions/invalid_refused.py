@@ -8,8 +8,6 @@ Abstains when:
 - An administrator changed what clients use, or a broker may not be read or written (brokerPermission), and the answer
   is that something is missing or may not be read.
 - There is no answer in time, or it is SYSTEM_BUSY with a reason in brackets.
-- The broker is RocketMQ before 4.9: it accepts topics of any name and length, and deletes its own. Measurements begin
-  with 4.9.
 Source: SendMessageProcessor, PullMessageProcessor, AdminBrokerProcessor, TopicValidator.
 """
 
@@ -18,7 +16,6 @@ from ...invalid_requests import REQUESTS
 from ...law import Law
 from .asked import BUSY, SILENT
 
-SINCE = (4, 9)
 FORBIDS = frozenset({"NO_PERMISSION", "TOPIC_NOT_EXIST"})
 
 
@@ -27,7 +24,7 @@ class InvalidRefused(Law):
 
     def on_invalid(self, event: Invalid) -> None:
         request = REQUESTS.get(event.f)
-        if request is None or _is_inconclusive(event) or self.known.is_older(event.node, SINCE):
+        if request is None or _is_inconclusive(event):
             return
         is_forbidden = self.known.tables.is_used_changed() or not self.known.is_allowed()
         if event.status in FORBIDS and is_forbidden:

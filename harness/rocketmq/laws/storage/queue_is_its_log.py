@@ -10,7 +10,6 @@ Checks:
 Abstains when:
 - A black box crashed: its index may lack or keep entries, and its queues may hold entries behind their ends.
 - A lying disk has damaged the store, the slave diverged (see ``logs``), or the log begins before a promoted slave's.
-- For used slots: the broker is RocketMQ before 4.7.1, which counts one for each entry.
 - For delivery times: the store was dispatched with several values of messageDelayLevel.
 Source: DefaultMessageStore.ReputMessageService, which builds queues and index from the log; ConsumeQueue,
 IndexService.load, CommitLog.recoverAbnormally.
@@ -22,8 +21,6 @@ from ...event_types.log import Derived
 from ...known.circumstances import DIVERGED, LEVELS_CHANGED, LONGER
 from ...known.derived_under import DELAYED
 from ...law import Law
-
-SLOTS_COUNTED_SINCE = (4, 7, 1)
 
 
 class QueueIsItsLog(Law):
@@ -38,8 +35,6 @@ class QueueIsItsLog(Law):
         if LIED in known.stores.suffered(node):
             return
         if event.f == "index" and not known.keeps_index(node):
-            return
-        if event.status == "slots" and known.is_older(node, SLOTS_COUNTED_SINCE):
             return
         is_delayed = event.status == "other" and (event.detail or "").startswith(DELAYED)
         if is_delayed and self.abstains(event, LEVELS_CHANGED):

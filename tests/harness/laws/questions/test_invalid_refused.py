@@ -26,14 +26,3 @@ def test_an_inconclusive_answer_is_not_judged() -> None:
     assert_vacuous(InvalidRefused, invalid(bare(), "an unknown code", "timeout"))
     assert_vacuous(InvalidRefused, invalid(bare(), "something newer than this law", "PUT_OK"))
     assert_vacuous(InvalidRefused, bare())
-
-
-@pytest.mark.parametrize(("java", "judged"), [("4.4.0", False), ("4.9.7", True), ("", True)])
-def test_a_rocketmq_before_4_9_takes_some_of_them(java: str, judged: bool) -> None:
-    history = H().config("slave", rocketmqVersion=java or "4.4.0")
-    history.add("start", node="slave", lo=0, hi=0, f="unknown" if java else "empty")
-    taken = invalid(history, "a new topic with a space", "PUT_OK")
-    if judged:
-        assert_broken(InvalidRefused, taken, "slave, sent a new topic with a space, answered PUT_OK")
-    else:
-        assert_vacuous(InvalidRefused, taken)

@@ -113,12 +113,5 @@ def test_delivery_times_of_several_delay_levels_are_not_judged() -> None:
     assert_vacuous(QueueIsItsLog, differs(changed, "SCHEDULE_TOPIC_XXXX"))
 
 
-@pytest.mark.parametrize(("version", "is_fixed"), [("4.7.0", False), ("4.7.1", True), ("4.9.7", True)])
-def test_an_index_header_counts_used_slots_and_before_4_7_1_entries(version: str, is_fixed: bool) -> None:
+def test_an_index_header_counts_used_slots() -> None:
     assert_broken(QueueIsItsLog, found(dispatched(), "slots", "index"), "master: it is slots")
-    java = H().config("master", rocketmqVersion=version).add("start", node="master", f="unknown", lo=0, hi=0)
-    history = found(java.append("master", 0, 100, "put", "m0").after(5_000), "slots", "index")
-    if is_fixed:
-        assert_broken(QueueIsItsLog, history, "master: it is slots")
-    else:
-        assert_vacuous(QueueIsItsLog, history)
