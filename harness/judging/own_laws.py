@@ -57,7 +57,7 @@ def _check(law: type[Law]) -> None:
         made = law(law.known_type(frozenset(known)))
     except Exception as why:
         raise UsageError(f"the law {name} cannot begin: {type(why).__name__}: {why}") from why
-    if not hasattr(made, "applicable"):
+    if not hasattr(made, "notes"):
         raise UsageError(f"the law {name} has its own __init__; move that code to begin()")
 
 

@@ -3,9 +3,10 @@
     python tests/control/control_answers.py OUT [--releases V,...]
 
 A master, a slave and a name server of each release serve every conversation that takes no time, each over one
-connection. OUT keeps the answers of a release, which is not played again. Then docs/measured/answers.tsv has each step
-that not all releases answer as the law ``conversation-answered`` demands: node, step, request, the demanded status and
-content, and each other answer with its releases. Needs the jars.
+connection. OUT keeps the answers of a release, which is not played again. docs/measured/answers.tsv has each step that
+not all releases answer as the law ``conversation-answered`` demands: node, step, request, the demanded status and
+content, and each other answer with its releases. It is written once all releases were played; with ``--releases`` the
+answers are compared with it, and the exit code is 1 if one differs. Needs the jars.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import csv
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -48,7 +49,7 @@ DERIVED_S, ANSWER_S = 5, 20
 
 
 def main() -> int:
-    """Play the releases that OUT lacks, then write the table."""
+    """Play the releases that OUT lacks, then write the table or compare with it."""
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--releases", default=",".join(RELEASES))
@@ -62,11 +63,21 @@ def main() -> int:
         found[release] = json.loads(kept.read_text())
         print(f"{release}: {len(found[release])} answers, {sum(not _is_right(*each) for each in found[release])} "
               "other than demanded", flush=True)  # fmt: skip
+    if found.keys() < set(RELEASES):
+        with DATA.open(encoding="utf-8", newline="") as file:
+            known = _by_release(list(csv.reader(file, delimiter="\t"))[1:])
+        wrong = sorted(each for each in _by_release(rows(found)) ^ known if each[0] in found)
+        print(*(f"{release}, {node}: {step}: {answer}" for release, node, step, answer in wrong), sep="\n")
+        return 1 if wrong else 0
     with DATA.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, delimiter="\t", lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(rows(found))
     return 0
+
+
+def _by_release(table: Iterable[Sequence[str]]) -> set[tuple[str, str, str, str]]:
+    return {(release, row[0], row[1], row[4]) for row in table for release in row[5].split()}
 
 
 def play(release: str) -> Iterator[tuple[str, str, str, str | None]]:

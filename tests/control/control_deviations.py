@@ -1,11 +1,11 @@
 """Which releases of RocketMQ show which known deviations, measured by the deviations' own programs.
 
-    python tests/control/control_deviations.py [--releases V,...] [--ids ID,...]
+    python tests/control/control_deviations.py OUT [--releases V,...] [--ids ID,...]
 
-Plays ``deviations check`` in the process lab for each deviation and release that docs/measured/deviations.tsv lacks,
-about 20 s each, and adds a row: the deviation, the release, and *shown*, *not shown* or *unknown*. It can be ended at
-any time and begun again. Needs toxiproxy and the jars. Prints the contradictions: shown by a release outside the
-deviation's range.
+Plays ``deviations check`` in the process lab for each deviation and release that the table OUT lacks, about 20 s each,
+and adds a row: the deviation, the release, and *shown*, *not shown* or *unknown*. It can be ended at any time and begun
+again. Needs toxiproxy and the jars. Prints the contradictions, and exits with 1 if there is one: shown by a release
+outside the deviation's range.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from pathlib import Path
 from pairproof.chaos.rocketmq.install import RELEASES, source
 from pairproof.harness.judging import deviations
 
-DATA = Path(__file__).resolve().parents[2] / "docs" / "measured" / "deviations.tsv"
 SAID = {0: "shown", 1: "not shown"}
 LIMIT_S = 600
 
@@ -27,6 +26,7 @@ LIMIT_S = 600
 def main() -> int:
     """Play what is missing; exits with 1 if a range contradicts the data."""
     parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("out", type=Path)
     parser.add_argument("--releases", default=",".join(RELEASES))
     parser.add_argument(
         "--ids", default=",".join(sorted(each.id for each in deviations.every().values() if each.program))
@@ -35,12 +35,12 @@ def main() -> int:
     for release in wanted.releases.split(","):
         source(release).install()
         for name in wanted.ids.split(","):
-            if (name, release) not in read():
+            if (name, release) not in read(wanted.out):
                 said = _played(name, release)
-                with DATA.open("a", encoding="utf-8") as file:
+                with wanted.out.open("a", encoding="utf-8") as file:
                     file.write(f"{name}\t{release}\t{said}\n")
                 print(name, release, said, flush=True)
-    wrong = contradictions()
+    wrong = contradictions(read(wanted.out))
     print(*(f"{name} is shown by {release}, outside its range" for name, release in wrong), sep="\n")
     return 1 if wrong else 0
 
@@ -52,18 +52,18 @@ def _played(name: str, release: str) -> str:
     return SAID.get(done.returncode, "unknown")
 
 
-def read() -> dict[tuple[str, str], str]:
+def read(out: Path) -> dict[tuple[str, str], str]:
     """What a deviation's program showed, by deviation and release."""
-    if not DATA.exists():
+    if not out.exists():
         return {}
-    with DATA.open(encoding="utf-8", newline="") as file:
+    with out.open(encoding="utf-8", newline="") as file:
         return {(name, release): said for name, release, said in csv.reader(file, delimiter="\t")}
 
 
-def contradictions() -> list[tuple[str, str]]:
+def contradictions(found: dict[tuple[str, str], str]) -> list[tuple[str, str]]:
     """Deviations that a release shows, although their ranges exclude it."""
     return [
-        (name, release) for (name, release), said in read().items()
+        (name, release) for (name, release), said in found.items()
         if said == "shown" and not deviations.find(name).is_of("rocketmq", {"master": release, "slave": release})
     ]  # fmt: skip
 
