@@ -11,8 +11,8 @@ Checks:
 - Sends without a fixed queue use another queue each time, if there are two and nothing fails.
 - ok reports status and queue of the last try; fail is reported only if no try may have stored the message.
 - No send fails before its first try, unless its time is over or there is no route. There must be a route if the master
-  was registered with the topic before, administrators left it a queue to write, and all of them, master, name server
-  and links have been undisturbed for ``SETTLED_NS``.
+  was registered with the topic before, no second master of its name ran, administrators left it a queue to write, and
+  all of them, master, name server and links have been undisturbed for ``SETTLED_NS``.
 - A send ends within its limit and a name server's timeouts; it does not time out sooner.
 - The master's log holds a message at most once per try at the master.
 Abstains when:
@@ -180,8 +180,9 @@ class ProducerTries(Law):
         naming = self.known.naming
         if event.status != NO_ROUTE or not naming.knows(MASTER) or naming.joined.get(MASTER, began) > began:
             return ""
-        if self.known.stores.may_lack_files(MASTER):
-            # Perhaps the topic's entry.
+        # Perhaps the topic's entry is missing; or the name server took the topics of a second master of the name, and
+        # takes the master's own again only with another data version.
+        if self.known.stores.may_lack_files(MASTER) or naming.replaced(MASTER):
             return ""
         if not self.known.tables.is_routed(MASTER, event.queue, event.t - SETTLED_NS):
             return ""

@@ -191,6 +191,18 @@ def test_there_may_be_no_route_to_a_lost_or_disturbed_master(history: H) -> None
     assert_holds(ProducerTries, untried(history))
 
 
+def test_a_second_master_s_topics_may_have_replaced_the_master_s() -> None:
+    def second(name: str) -> H:
+        history = registered()
+        for node, its in (("master", "broker-a"), ("other", name)):
+            history.config(node, namesrvAddr="n", brokerId=0, brokerName=its)
+        history.start("other", 0).after(1_000).crash("other").after(80_001)
+        return untried(history.add("register", node="master", status="ok").after(1))
+
+    assert_holds(ProducerTries, second("broker-a"))
+    assert_broken(ProducerTries, second("broker-b"), "m0 failed before it was tried: no route")
+
+
 def test_a_registration_during_the_send_may_come_after_its_question() -> None:
     during = story().produce().after(1).add("register", node="master", status="ok").after(1)
     assert_holds(ProducerTries, during.over_with("fail", "no route"))
