@@ -51,7 +51,7 @@ Handler = MethodType | Guarded
 
 Receiver = tuple[int, str, EventFilter]
 HEARS, AWAITS, GONE = range(3)
-"""What an owner of handlers receives: all its events, settings only, or nothing any more."""
+"""What a law or model receives: all its events, only settings, or no more events."""
 
 
 class Receivers(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from plain_sockets import EVERYBODY, Make
 from processes import KINDS, READY_S, NameServer, Program
-from visits import heard, visit
+from visits import UNANSWERED, heard, visit
 
 from pairproof.chaos.rocketmq import invalid_requests
 from pairproof.chaos.rocketmq.frames import FORMS, Form, loose
@@ -37,7 +37,9 @@ pytestmark = pytest.mark.slow
 def visited(address: str, form: Form, steps: Conversation, whose: str = "") -> H:
     """The history of one visit; without what ``whose`` brokers are known to answer otherwise."""
     history = H()
-    for step, status, detail in visit(address, form, steps, whose):
+    answers = list(visit(address, form, steps, whose))
+    assert len(answers) == len(steps) and not {CLOSED, UNANSWERED} & {each.status for each in answers}
+    for step, status, detail in answers:
         if step.in_5 or whose != "5.5.0":
             history.add("conversation", node="master", f=step.name, status=status, detail=detail)
     return history

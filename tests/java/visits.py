@@ -20,6 +20,7 @@ from pairproof.harness.rocketmq.conversations.steps import Conversation, Step
 READS = {"PULL_MESSAGE", "QUERY_MESSAGE", "GET_MAX_OFFSET", "GET_TOPIC_STATS_INFO", "GET_CONSUME_STATS"}
 """What tells of queues and indexes, which RocketMQ derives from its log a moment later."""
 DERIVED_S = 30
+UNANSWERED = "UNANSWERED"
 
 
 class Visited(NamedTuple):
@@ -52,7 +53,7 @@ def visit(
                 try:
                     answered = next(answers)
                 except TimeoutError:
-                    yield Visited(step, "UNANSWERED", None)
+                    yield Visited(step, UNANSWERED, None)
                     return
                 except (StopIteration, ConnectionError):
                     yield Visited(step, CLOSED, None)
